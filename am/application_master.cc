@@ -104,8 +104,8 @@ void ApplicationMaster::Finish(const Turn& turn) {
   if (turn.answer) turn.answer(turn.result.refusal);
 }
 
-// A gang of thousands of tasks gets its commands in slices, because each START contains the whole cluster spec, and
-// heartbeats and the lease must not wait for all of them.
+// A gang of thousands of tasks gets its commands in slices. Each START contains the whole cluster spec, and heartbeats
+// and the lease must not wait until all commands have been sent.
 void ApplicationMaster::SendQueuedCommands() {
   tell_timer_.reset();
   for (size_t left = kTellsAtOnce; left > 0 && !tells_.empty() && IsLeader(); --left) {
@@ -277,8 +277,8 @@ void ApplicationMaster::Publish(const Caller& caller, const PublishedValues& val
   });
 }
 
-// Writes the logs of an attempt. Nothing except the job's last records waits for these writes. If many tasks fail at
-// once, the number of writes is limited, and further logs are dropped.
+// Writes the logs of an attempt. Only the job's last records wait for these writes. If many tasks fail at once, the
+// number of writes is limited, and further logs are dropped.
 void ApplicationMaster::KeepLogs(const AttemptId& attempt, std::vector<LogExcerpt> logs) {
   if (logs_under_way_ >= kMostLogsUnderWay)
     return LogWarn(StrCat("the logs of ", ToString(attempt), " are not stored, because ", logs_under_way_,
@@ -313,7 +313,7 @@ void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptRepor
   calls_.Ask([kept = RecordedOutputs{attempt, *report.outputs}](
                  const JobRecords& records) { return WriteJobOutputs(records, kept); },
              [then = std::move(then)](const Status& written) {
-               if (!written.ok()) LogWarn(StrCat("outputs: ", written.error().message));
+               if (!written.ok()) LogWarn(StrCat("cannot store the outputs: ", written.error().message));
                then();
              });
 }

@@ -2,20 +2,20 @@
 //
 // Launches, the forming of a gang, releases and answers wait, because the AM promises nothing that the next AM would
 // not know. Stopping does not wait if the job fails or is killed: tasks that still run get STOP at once, and get it
-// again when the step is written. That is safe. A next AM that does not find those decisions finds attempts that ended
-// "killed", or receives the failure again, because the failed executor was not released. In both cases that AM ends the
-// job as not succeeded.
+// again when the step is written. This is safe even if the decisions to stop never reach the journal. The next AM then
+// finds attempts that ended "killed", or receives the failure again, because the failed executor was not released. In
+// both cases the next AM ends the job without success.
 //
 // All other stops wait. If tasks were stopped after a success or for a restart, the next AM would count their ends as
 // failures. The executor of an attempt that has ended may hold the only copy of the outcome, so its container is not
 // stopped.
 //
 // The end of a job does not wait for ever, because its executors, its reservation on the machine and all waiting
-// clients would wait with it. When the verdict is known and nothing could be written for the time `patience`, the
-// waiting steps are performed as if they had been written, and the arbiter receives and keeps the verdict. No other AM
-// starts after that. One gap remains: this AM may die within a second of the job's end, or within the grace of a kill.
-// If the disk works again for the next AM, that AM finds attempts that were stopped without a reason, as after the
-// death of all processes.
+// clients would wait with it. Once the verdict is known, the AM waits for the disk at most for the time `patience`.
+// Then it performs the waiting steps as if they had been written, and the arbiter receives and keeps the verdict. No
+// other AM starts after that. A gap remains, because this AM may die within a second of the job's end, or within the
+// grace of a kill. If the disk works again for the next AM, the next AM finds attempts that were stopped without a
+// reason, as after the death of all processes.
 //
 // Executors continue to work. Heartbeats are answered. The AM does not renew the lease record, because an executor that
 // loses its connection considers itself cut off only while the record is fresh. While the lease is not renewed, no
@@ -40,7 +40,7 @@ constexpr Duration kUnversionedIsNews{5000};
 
 void ApplicationMaster::OnJournalTrouble(const std::string& why) {
   if (why.empty()) return SetDegraded("");
-  SetDegraded(StrCat("journal: ", why, "; new tasks start when the journal can be written again"));
+  SetDegraded(StrCat("cannot write the journal: ", why, "; new tasks start when the journal can be written again"));
   for (const Turn& turn : waiting_) PerformUrgentActions(turn);
   MakeRoomForTheEnd();
 }
@@ -66,7 +66,7 @@ void ApplicationMaster::LimitWaitForDisk() {
 }
 
 void ApplicationMaster::EndWithoutJournal() {
-  LogError(StrCat(trouble_, ": the job ends without a record of its end"));
+  LogError(StrCat("the job ends without a record of its end: ", trouble_));
   unwritten_ = true;
   FinishUnwritten();
 }
@@ -89,7 +89,7 @@ void ApplicationMaster::SetDegraded(const std::string& trouble) {
 
 void ApplicationMaster::SetPendingReason(const std::string& reason) {
   if (reason == pending_reason_) return;
-  LogInfo(reason.empty() ? "the job no longer waits for containers or checkpoints" : StrCat("the job waits: ", reason));
+  LogInfo(reason.empty() ? "the job no longer waits for containers or checkpoints" : StrCat("the job ", reason));
   pending_reason_ = reason;
   StatusChanged();
   PushUnversionedStatus();
@@ -131,8 +131,8 @@ void ApplicationMaster::PerformUrgentActions(const Turn& turn) {
 
 // The Await call is parked at once, so that a STOP command can be sent as its answer. The newest command is sent only
 // if no step that waits for the journal changes it. A waiting command for any attempt of the task counts as such a
-// change, because an executor that calls for an earlier attempt would receive the newest command. The waiting stop of
-// its container counts, too: the executor of a preempted container is released without a command of its own.
+// change, because an executor that calls for an earlier attempt also receives the newest command. A waiting stop of the
+// container counts, too, because the executor of a preempted container is released without a separate command.
 void ApplicationMaster::AwaitWhileDegraded(const Caller& caller, int64_t since, const Reply<Command>& reply) {
   if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
   parked_.ParkAwait(caller.attempt, since, reply);

@@ -44,17 +44,17 @@ void ApplicationMaster::Renew() {
   });
 }
 
-// The lease record is not renewed while this AM is not the leader or cannot write its journal. A fresh record would
-// make executors that do not reach the AM believe that they are cut off, although the fault is the AM's. Only the first
-// lease record is written even if the journal cannot be written, because executors read the AM's address from this
-// record.
+// The lease record is not renewed while this AM is not the leader or cannot write its journal. From a fresh record,
+// executors that do not reach the AM would conclude that they are cut off, although the AM has the fault. Only the
+// first lease record is written even if the journal cannot be written, because executors read the AM's address from
+// this record.
 void ApplicationMaster::RenewLease() {
   if (IsLeader() && (trouble_.empty() || !published_)) return Renew();
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
 }
 
-// Reads the kill requests in the job's folder regularly. The client that writes a request usually also calls the AM. It
-// does not call if it has died after the write. The keeper (the supervisor of the job on this machine) also writes
+// Reads the kill requests in the job's folder regularly. The client that writes a request usually also calls the AM. A
+// client that dies after the write does not call. The keeper (the supervisor of the job on this machine) also writes
 // requests, and never calls the AM.
 void ApplicationMaster::LookForKills() {
   ReadKills();
@@ -128,8 +128,8 @@ void ApplicationMaster::End() {
         // Only the text behind the last colon is used, because the message starts with a file name that differs each
         // time.
         const std::string& why = written.error().message;
-        SetDegraded(
-            StrCat("status.json: ", why.substr(why.rfind(": ") + 2), "; the job ends when status.json can be written"));
+        SetDegraded(StrCat("cannot write status.json: ", why.substr(why.rfind(": ") + 2),
+                           "; the job ends when this file can be written"));
         end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
       });
 }

@@ -11,8 +11,8 @@
 namespace tony::am {
 namespace {
 
-// A checkpoint that changes within this time is still being written by a task, and is not used. The time is short
-// compared with a restart's back-off.
+// A checkpoint that changed less than this time ago is not used, because a task may still be writing it. The time is
+// short compared with a restart's back-off.
 constexpr Duration kSettle{200};
 
 bool IsEnding(const JobRecords& records) {
@@ -39,8 +39,8 @@ Result<std::optional<CheckpointListing>> ListingToContinue(const JobRecords& ear
   TRY_ASSIGN(const JobSpec earlier_spec, earlier.ReadSpec());
   const bool same_request =
       !own.request.value.empty() && submission.request == own.request && submission.number == own.number;
-  // A job that succeeded is not continued, because a new job repeats its work. A listing made with another pattern
-  // names other files.
+  // After a success the new job does the work again from the start, so it does not continue the earlier job. With
+  // another pattern, the earlier listing names other files.
   const bool succeeded = status && status->verdict && status->verdict->state == FinalState::kSucceeded;
   if (!same_request || succeeded || earlier_spec.checkpoint.pattern != spec.pattern)
     return std::optional<CheckpointListing>();

@@ -1,5 +1,6 @@
-// The output of the AM: the file of its journal, the journal, and the records of its job. Each is an interface, because
-// tests use a file on a full or failing disk, journals in memory, and records that answer at a chosen time.
+// The output of the AM: the file of its journal, the journal, and the records of its job. All three are interfaces,
+// because tests replace them. The tests use a file on a full or failing disk, journals in memory, and records that
+// answer at a chosen time.
 #pragma once
 
 #include <functional>
@@ -73,13 +74,12 @@ struct OpenedJournal;
 // A journal in a file of the job folder, which a separate thread writes, so that a slow disk does not block the loop.
 // Everything that waits is written and synced together (group commit).
 //
-// Only the end of the job is synced. For the other decisions a write is enough, because written data outlives the AM,
-// and the things that these decisions start on this machine do not survive a power cut either.
+// Only the end of the job is synced. For the other decisions a write is enough, because written data outlives the AM.
+// After a power cut, everything that these decisions started on this machine is gone as well.
 //
 // The bytes of a failed append are cut off, and the append is repeated after a pause. A failed sync is never repeated
-// on the same file, because the kernel may have dropped the data that it could not write, and may report success for
-// the next sync. Instead the whole journal is written to a new file, from a copy that is kept in memory for this
-// purpose.
+// on the same file. The kernel may have dropped the data that it could not write, and may report success for the next
+// sync. Instead the whole journal is written to a new file, from a copy that is kept in memory for this purpose.
 class LocalJournal : public Journal {
  public:
   // Reads the existing journal and changes nothing. The first append cuts off a torn tail, and rewrites a journal of an

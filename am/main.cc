@@ -146,8 +146,8 @@ Status Rule(const JobRecords& records, Epoch epoch) {
   TRY_ASSIGN(Submission submission, records.ReadSubmission());
   TRY_ASSIGN(std::string token, records.ReadToken());
   const Duration am_lease = job.spec().timers.am_lease;
-  LogInfo(
-      StrCat("epoch ", epoch.value, ": ", opened.decisions.size(), " decisions replayed, job ", ToString(job.state())));
+  LogInfo(StrCat("epoch ", epoch.value, ": replayed ", opened.decisions.size(), " decisions; the job is ",
+                 ToString(job.state())));
 
   const std::unique_ptr<LivePage> page = OpenPage(loop, records);
   RecordThread calls(loop, records);

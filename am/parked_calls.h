@@ -1,6 +1,6 @@
-// Parks calls that are answered later. An executor's Await is answered when it has a new command, a client's Watch when
-// the status has changed, and a client's ReadLogs when executors have sent their logs. A call whose caller disconnects
-// is dropped. Loop thread only.
+// Parks calls that are answered later. An executor's Await is answered when a new command exists for the executor. A
+// client's Watch is answered when the status has changed, and a client's ReadLogs when executors have sent their logs.
+// A call whose caller disconnects is dropped. Loop thread only.
 #pragma once
 
 #include <cstdint>

@@ -19,12 +19,12 @@ struct OpenedRecordJournal;
 // While a record is being stored, further steps wait. Then the waiting steps are stored together, as many as fit into a
 // record of the usual size.
 //
-// A failing store is retried until it succeeds. The store may also report that this epoch is sealed, because another AM
-// is the leader, or because a client has finalized the job without this AM. From that time nothing is written and no
-// `done` is called, and the owner of this journal stops acting as leader.
+// A failing store is retried until it succeeds. The store may also report that this epoch is sealed: another AM is the
+// leader, or a client has finalized the job without this AM. From that time nothing is written and no `done` is called,
+// and the owner of this journal stops acting as leader.
 //
-// Loop thread only; the store is called in a separate thread. The destructor waits for the record that is being stored
-// and drops the waiting steps, because none of them was answered.
+// Loop thread only; the store is called in a separate thread. The destructor waits for the record that is being stored.
+// It drops the waiting steps, because their calls have not been answered.
 class RecordJournal : public Journal {
  public:
   using OnSealed = std::function<void()>;

@@ -6,8 +6,8 @@
 //
 // Exit codes: 0 when the job has ended and the ResourceManager knows the final status. 75 when the ResourceManager does
 // not know it: the AM was replaced or killed, or the job was finalized without this AM. 79 (kFailedCheck) when a CHECK
-// failed, which the application's diagnostics name. 65, 66 or 77 when the job's records are damaged, missing or sealed;
-// the application then ends as failed. Any other exit is a crash.
+// failed; the application's diagnostics name this CHECK. 65, 66 or 77 when the job's records are damaged, missing or
+// sealed; the application then ends as failed. Any other exit is a crash.
 #include <unistd.h>
 
 #include <csignal>
@@ -59,7 +59,8 @@ constexpr Duration kPagePause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
 // The time that the ResourceManager gets to accept the end of an AM that failed a CHECK.
 constexpr Duration kFailedCheckLimit{10'000};
-constexpr const char* kSealed = "another process has sealed the job's journal: it has finalized or removed the job";
+constexpr const char* kSealed =
+    "another process, which has finalized or removed the job, has sealed the job's journal";
 
 struct Container {
   YarnCluster cluster;
@@ -97,14 +98,15 @@ Result<Container> ReadContainer() {
       container.others.tokens[alias] = token;
     }
   }
-  if (container.token.kind.empty()) return InvalidError(file, ": no token for the ResourceManager");
+  if (container.token.kind.empty()) return InvalidError(file, ": the file has no token for the ResourceManager");
   return container;
 }
 
 // ---- The page of a job on YARN. Browsers reach the page only through YARN's proxy, which sends the name of the
 // visitor. The AM queries the ResourceManager whether this visitor may see the application. Connections from other
-// hosts are closed, as Hadoop's AmIpFilter does. The proxy passes each answer on byte for byte, but only when it has 4
-// KB or the whole answer, and uses a thread for each request. Therefore browsers poll, and no request waits for news.
+// hosts are closed, as Hadoop's AmIpFilter does. The proxy does not change an answer, and waits for 4 KB or for the
+// end of the answer before it passes bytes on. It uses a thread for each request. Therefore browsers poll, and no
+// request waits for news.
 
 struct YarnPageParts {
   const UniqueFd& listening;
@@ -118,8 +120,8 @@ struct YarnPageParts {
   AmAccess way;
 };
 
-// Returns a filter that admits only YARN's proxy. Each refused address is logged once. The log helps if the proxy calls
-// from an address that its name does not resolve to.
+// Returns a filter that admits only YARN's proxy. Each refused address is logged once, because the name of the proxy
+// may resolve to other addresses than the one from which the proxy calls.
 std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCluster& cluster) {
   const std::string host = hadoop::HostOfUrl(WebProxyOf(cluster));
   const auto proxy = std::make_shared<HostAddress>(loop, host);
@@ -129,7 +131,7 @@ std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCl
     if (proxy->Is(address)) return true;
     if (proxy->known().ok() && refused->size() < kMostSaid && refused->insert(address).second)
       LogWarn(StrCat("refused a connection from ", address,
-                     " to the job's page: only YARN's proxy may connect, which is at ", host, ", ", *proxy->known()));
+                     " to the job's page: only YARN's proxy, ", host, " (", *proxy->known(), "), may connect"));
     return false;
   };
 }
@@ -137,8 +139,9 @@ std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCl
 HttpAnswer Refused(const Result<bool>& may_see, const std::string& user) {
   const std::string who = user.empty() ? "a client that sent no user name" : user;
   if (may_see.ok())
-    return TextAnswer(403,
-                      StrCat(who, " may not see this job; only its owner and the users in tony.yarn.view-acl may\n"));
+    return TextAnswer(
+        403,
+        StrCat(who, " may not see this job; only the job's owner and the users in tony.yarn.view-acl may see it\n"));
   return TextAnswer(503, StrCat("the ResourceManager did not answer whether ", who,
                                 " may see this job: ", may_see.error().message, "\n"));
 }
@@ -173,8 +176,8 @@ std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
   return std::make_unique<LivePage>(parts.loop, parts.records, std::move(logs), std::move(site));
 }
 
-// The listening sockets of an attempt. All of its AM processes use them, so the addresses stay. A connection that comes
-// while no process runs waits in the kernel.
+// The listening sockets of an attempt. All of its AM processes use them, so the addresses stay. If no process runs, a
+// new connection waits in the kernel.
 struct AttemptSockets {
   UniqueFd rpc, page;
 };
@@ -249,8 +252,8 @@ class Master {
          .earlier = EarlierState(),
          .save = SaveState,
          .is_known = [&](const ContainerId& id) { return master.Knows(id); }});
-    LogInfo(StrCat("job ", records_.job().value, ", epoch ", epoch_.value, ": ", opened.decisions.size(),
-                   " decisions replayed, at ", ToString(at)));
+    LogInfo(StrCat("job ", records_.job().value, ", epoch ", epoch_.value, ": replayed ", opened.decisions.size(),
+                   " decisions; the application master listens at ", ToString(at)));
     ShowLife();
     // A failed CHECK runs the loop again until the ResourceManager has accepted the end. The code that failed never
     // resumes.
@@ -335,8 +338,8 @@ class Master {
     return {.command = "exit 70"};
   }
 
-  // The page's thread requests logs from this AM with an executor's certificate, because the AM does not have a
-  // client's certificate.
+  // The page's thread requests logs from this AM as a client does, with an executor's certificate, because the AM has
+  // no client's certificate.
   Result<std::unique_ptr<LivePage>> OpenPage(const Endpoint& at) {
     TRY_ASSIGN(const MakeChannel tls, MakeTlsClient(container_.launch.executors_tls));
     return OpenYarnPage({.listening = sockets_.page,
@@ -360,8 +363,8 @@ class Master {
     return shipment;
   }
 
-  // Checks regularly whether the journal is sealed. The check also runs while this AM is not the leader, because the AM
-  // may be on a node that no other process can reach to stop it.
+  // Checks regularly whether the journal is sealed. The check also runs while this AM is not the leader, because other
+  // processes may be unable to reach and stop the AM on its node.
   void LookForSeal(RecordCalls& calls, const std::shared_ptr<const JournalStore>& journal) {
     look_timer_ = loop_.After(kCheckInterval, [this, &calls, journal] {
       calls.Ask([journal](const JobRecords&) { return journal->Epochs(); },

@@ -88,7 +88,7 @@ Watched Watch(pid_t child, const UniqueFd& words, Duration silence) {
     const int ready = poll(&readable, 1, showed_life ? static_cast<int>(silence.count()) : -1);
     if (ready < 0) continue;
     if (ready == 0) {
-      LogWarn(StrCat("the application master has been silent for ", silence.count(), " ms: killing it"));
+      LogWarn(StrCat("the application master has been silent for ", silence.count(), " ms; its supervisor kills it"));
       kill(child, SIGKILL);
       showed_life = false;
       continue;
@@ -132,11 +132,11 @@ Result<SupervisedProcess> Supervise(Duration silence) {
     const DeathRule::Next next = rule.Ended(watched.status, watched.led, watched.error, !end_job.empty());
     if (!next.start_after) _exit(next.exit_code);
     LogWarn(StrCat("application master process ", number, " of this attempt ended: ", ToString(watched.status),
-                   "; starting the next one"));
+                   "; its supervisor starts the next one"));
     end_job = next.end_job;
     std::this_thread::sleep_for(*next.start_after);
   }
-  LogError(StrCat(kMostProcesses, " application master processes of this attempt have ended"));
+  LogError(StrCat(kMostProcesses, " application master processes of this attempt have ended, so the attempt ends"));
   _exit(kAttemptIsOver);
 }
 

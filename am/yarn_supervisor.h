@@ -1,6 +1,6 @@
 // The supervisor of a job's application master (AM) in the AM's container on YARN. It is the parent of the AM process,
-// and starts another one when that process dies or hangs. YARN notices nothing of this: the attempt goes on, and the
-// containers of the tasks stay. On one machine, the keeper does the same (runtime/keeper/am_supervision.h).
+// and starts another one when that process dies or hangs. YARN does not notice the new process, so the attempt goes on,
+// and the containers of the tasks stay. On one machine, the keeper does the same (runtime/keeper/am_supervision.h).
 //
 //   NodeManager -- supervisor -- AM process 1, then 2, 3, ...
 //
@@ -30,8 +30,9 @@ bool EndsTheJob(ErrorCode code);
 
 // Decides what follows the end of an AM process. Pure.
 //
-// The rule counts the processes that die before they lead. Five of them in a row end the job, because the cause, such
-// as the journal or the node, would probably kill the next process too. The death of a process that led never counts.
+// A DeathRule counts the processes that die before they lead. Five such deaths in a row end the job, because their
+// cause, such as the journal or the node, would probably kill the next process too. The death of a process that led
+// never counts.
 class DeathRule {
  public:
   static constexpr int kMostInARow = 5;

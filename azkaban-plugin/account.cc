@@ -20,8 +20,8 @@ constexpr Duration kAttachmentInterval{1000};
 // The longest wait until Azkaban has read the output. Azkaban allows a step two seconds after SIGTERM, and the kill of
 // the job needs a part of them.
 constexpr Duration kReadLimit{500};
-// The pause between two checks of the output, and after the last check. In this time Azkaban moves a line from its
-// buffer into its log.
+// The pause between two checks of the output, and after the last check. The last pause is needed, because Azkaban first
+// reads a line into a buffer and then writes the line into its log.
 constexpr Duration kReadPause{100};
 
 }  // namespace

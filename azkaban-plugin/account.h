@@ -16,8 +16,8 @@ namespace tony::azkaban {
 // breaks lines at some of them.
 void PrintInLog(std::string_view line);
 
-// Waits until Azkaban has read the output, but at most for a moment. Azkaban 2.5 closes the output of a failed step
-// when the step ends. Lines that were not read, such as the reason of the failure, would be lost.
+// Waits until Azkaban has read the output, for about half a second at most. Azkaban 2.5 closes the output of a failed
+// step when the step ends. Without this wait, unread lines would be lost, such as the reason of the failure.
 void WaitForLogReader();
 
 // Prints the lines about one job, and writes its live status.

@@ -38,11 +38,11 @@ Result<ExecutorServer> Server(const CommandLine& line) {
 
 Check Folder(const Installation& installation) {
   if (installation.jobtypes.empty())
-    return FailCheck("job types", "you may not see the executor server's folder",
+    return FailCheck("job types", "you have no permission to see the executor server's folder",
                      "name the folder of job types, or run the doctor as root");
   const std::string path = installation.jobtypes.string();
   const std::string advice =
-      "name the folder of azkaban.jobtype.plugin.dir, or the executor server's process id with --executor";
+      "pass the folder that azkaban.jobtype.plugin.dir names, or the executor server's process id with --executor";
   const PathVisibility sight = PathVisibilityOf(installation.jobtypes);
   if (sight.kind == PathVisibility::Kind::kMissing)
     return FailCheck("job types", StrCat(path, ": no such folder"), advice);
@@ -104,8 +104,8 @@ Checks StepUsers(const std::vector<std::string>& names, const Installation& inst
   for (const std::string& name : names) Add(checks, CheckStepUser(name, files, home_of_all));
   if (names.empty() && home_of_all.empty())
     checks.push_back(WarnCheck("users",
-                               "steps run as their users, whose jobs are in ~/.tony, and no user was named, so no "
-                               "home was checked",
+                               "no home was checked: each step runs as its own user, jobs are in the user's "
+                               "~/.tony, and no user was named",
                                "name each user with --user NAME, or set env.TONY_HOME to one folder for all users"));
   return checks;
 }
@@ -151,7 +151,7 @@ Check Runnable(const std::string& name, const fs::path& program, const Installat
                      "give the programs and the folders above them mode 0755");
   const auto obstacle = Obstacle(program, Anybody(), X_OK);
   if (!obstacle) return OkCheck(name, program.string());
-  Check check = WarnCheck(name, StrCat(program.string(), " cannot be run by every user: ", *obstacle),
+  Check check = WarnCheck(name, StrCat(program.string(), ": some users cannot run this program: ", *obstacle),
                           "give the programs and the folders above them mode 0755");
   if (as_anybody) check.health = Health::kFail;
   return check;
@@ -187,13 +187,13 @@ std::optional<Check> CheckYarnFile(const fs::path& folder, const User& user, con
   std::error_code error;
   if (MayRead(file, user) || (!IsOnYarn(files.plugin) && !fs::exists(file, error))) return std::nullopt;
   return YarnCheck(files, "programs",
-                   StrCat(kYarnFile, ": not in ", folder.string(), ", or not readable by ", user.name,
-                          ", and a step with tony.scheduler=yarn needs it"),
+                   StrCat(file.string(), ": no such file, or not readable by ", user.name,
+                          "; a step with tony.scheduler=yarn needs this file"),
                    "install all programs of TonY into one folder");
 }
 
-// The users that steps run as under execute-as-user. The checks read file modes, because this process cannot
-// become those users.
+// Under execute-as-user, steps run as several users. The checks of these users read file modes, because this process
+// cannot become those users.
 
 constexpr const char* kRefusedUsers = "root,azkaban";  // Azkaban's default
 
@@ -214,8 +214,8 @@ bool IsRefused(const std::string& name, const PluginFiles& files) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Returns true if this process can test by writing whether the user may write to `home`. The user's own processes and
-// root can do that. Root cannot if `home` is on another machine's disk.
+// Returns true if this process can find out by a test file whether the user may write to `home`. The user's own
+// processes and root can create the file, except that root cannot if `home` is on another machine's disk.
 bool CanTry(const fs::path& home, const User& user) {
   const auto system = FileSystemOf(home);
   return geteuid() == user.uid || (geteuid() == 0 && system.ok() && !system->network);
@@ -246,12 +246,13 @@ Checks CheckOpen(const fs::path& home) {
     return {FailCheck("home", home.string() + " has no sticky bit: users could replace each other's folders", mend)};
   if (info.st_uid == 0) return {};
   return {WarnCheck("home",
-                    StrCat(UserText(info.st_uid), ", who owns ", home.string(), ", can replace its users' folders"),
+                    StrCat(UserText(info.st_uid), ", who owns ", home.string(),
+                           ", can replace the folders of other users there"),
                     StrCat("as root: chown root ", home.string()))};
 }
 
-// Returns a failed check for each user whose jobs are refused because another user owns the folder with this user's
-// name.
+// Returns a failed check for each user whose jobs are refused because another user owns the folder of this user. The
+// name of a user's folder is the user's number.
 Checks CheckTaken(const fs::path& home) {
   Checks taken;
   std::error_code error;
@@ -271,9 +272,9 @@ VerbSpec DoctorVerb() {
           "[JOBTYPES_FOLDER]",
           0,
           1,
-          "check what prevents steps of type=tony on this executor server, with advice",
+          "show what prevents steps of type=tony on this executor server, and how to fix it",
           {{"executor", OptionSpec::Kind::kValue, "PID",
-            "check the executor server with this process id, as its user and in its folder"},
+            "process id of the executor server: the checks use the server's user and folder"},
            {"user", OptionSpec::Kind::kRepeated, "NAME", "a user that steps run as, if execute-as-user is on"},
            {"json", OptionSpec::Kind::kFlag, "", "one JSON object on standard output"}}};
 }
@@ -307,7 +308,7 @@ Checks CheckHadoop(const Installation& installation, const PluginFiles& files) {
     const bool is_named = files.plugin.Find("tony.application.yarn-conf-path") != nullptr;
     if (!IsOnYarn(files.plugin) || is_named || !installation.server.environment_known) return {};
     return {FailCheck(name, "not set, and every step has tony.scheduler=yarn",
-                      StrCat(variable, "=/etc/hadoop/conf in ", kPluginFile))};
+                      StrCat("set ", variable, "=/etc/hadoop/conf in ", kPluginFile))};
   }
   const User user = WhoRunsSteps(installation, files);
   for (const char* file : {"core-site.xml", "hdfs-site.xml", "yarn-site.xml"})
@@ -356,12 +357,13 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
 Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& files) {
   if (!files.ExecutesAsUser())
     return {OkCheck("execute.as.user", StrCat("false: steps run as ", installation.server.user.name))};
-  const std::string advice = StrCat("install Azkaban's execute-as-user there, or, if all jobs may run as ",
-                                    installation.server.user.name, ": execute.as.user=false in ", kPrivateFile);
+  const std::string advice = StrCat(
+      "install Azkaban's execute-as-user in the folder that azkaban.native.lib names; or, if all jobs may run as ",
+      installation.server.user.name, ", set execute.as.user=false in ", kPrivateFile);
   const std::string folder = files.ServerValue("azkaban.native.lib", "");
   if (folder.empty())
-    return {FailCheck("execute.as.user", "true, Azkaban's default, and azkaban.native.lib is not set: every step fails",
-                      advice)};
+    return {FailCheck("execute.as.user",
+                      "true (Azkaban's default), and azkaban.native.lib is not set: every step fails", advice)};
   const fs::path helper = installation.server.folder / folder / "execute-as-user";
   const PathVisibility sight = PathVisibilityOf(helper);
   if (sight.kind == PathVisibility::Kind::kMissing)
@@ -376,7 +378,7 @@ Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& f
     return {FailCheck("execute.as.user",
                       StrCat(helper.string(), " cannot be run by ", installation.server.user.name, ": ", *obstacle),
                       StrCat("give it the group of ", installation.server.user.name, " and mode 6050"))};
-  return {OkCheck("execute.as.user", StrCat("by ", helper.string()))};
+  return {OkCheck("execute.as.user", StrCat("true: steps run as their users, by ", helper.string()))};
 }
 
 Checks CheckStepUser(const std::string& name, const PluginFiles& files, const fs::path& home_of_all) {
@@ -403,7 +405,7 @@ Checks CheckStepUser(const std::string& name, const PluginFiles& files, const fs
         home_of_all.empty()
             ? StrCat("as root: install -d -m 0700 -o ", name, " ", account->folder.string(),
                      "; or name one folder for the jobs of all users as env.TONY_HOME in ", kPluginFile)
-            : StrCat("as root: install -d -m 1777 ", home_of_all.string(), ", and mode 0755 for the folders above"))};
+            : StrCat("give the folders above it mode 0755, then as root: install -d -m 1777 ", home_of_all.string()))};
   Check check = CanTry(there, account->user) ? CheckHomeDisk(home->path, StrCat(", of ", name))
                                              : OkCheck(title, home->path.string());
   check.name = title;

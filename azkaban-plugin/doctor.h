@@ -27,7 +27,7 @@ struct Installation {
   std::filesystem::path folder() const;  // folder of the job type `tony`
 };
 
-// The properties of the job type, without the files that could not be read.
+// The properties of the job type. A file that could not be read adds no properties.
 struct PluginFiles {
   Properties server;  // private.properties overrides commonprivate.properties
   Properties plugin;

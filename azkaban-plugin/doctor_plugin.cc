@@ -32,7 +32,7 @@ std::optional<Properties> Read(const fs::path& file, const User& user, const std
   }
   if (const auto obstacle = Obstacle(file, user, R_OK)) {
     checks.push_back(FailCheck(name, StrCat(file.string(), " cannot be read by ", user.name, ": ", *obstacle),
-                               "give its files mode 0644 and its folders mode 0755"));
+                               "give the file mode 0644, and the folders above it mode 0755"));
     return std::nullopt;
   }
   const auto text = ReadFile(file);
@@ -43,7 +43,7 @@ std::optional<Properties> Read(const fs::path& file, const User& user, const std
   auto properties = ParseServerProperties(*text, file.string());
   if (!properties.ok()) {
     checks.push_back(FailCheck(name, properties.error().message,
-                               "correct the file: Azkaban does not start with such a job type"));
+                               "correct the file: Azkaban does not start while a property file is malformed"));
     return std::nullopt;
   }
   checks.push_back(OkCheck(name, file.string()));
@@ -144,16 +144,17 @@ bool IsSecret(const std::string& key, const std::string& value) { return !value.
 
 Check Process(const ExecutorServer& server) {
   if (server.pid == 0)
-    return OkCheck("executor", StrCat("no server was named with --executor: the checks use your permissions, those of ",
-                                      server.user.name));
+    return OkCheck("executor",
+                   StrCat("no server was named with --executor, so the checks use the permissions of your user, ",
+                          server.user.name));
   const std::string who = StrCat("process ", server.pid, " of ", server.user.name);
   if (!server.IsJava())
     return FailCheck("executor",
-                     StrCat(who, " is ", server.command_line.empty() ? "no program" : server.command_line.front(),
+                     StrCat(who, " runs ", server.command_line.empty() ? "no program" : server.command_line.front(),
                             ", not Java, so it is not Azkaban's executor server"),
-                     "pgrep -f azkaban shows its process id");
+                     "pgrep -f azkaban shows the server's process id");
   if (Join(server.command_line, " ").find("azkaban") == std::string::npos)
-    return WarnCheck("executor", StrCat(who, " is Java, but its command line does not name azkaban"), "");
+    return WarnCheck("executor", StrCat(who, " runs Java, but its command line does not name azkaban"), "");
   return OkCheck("executor", StrCat(who, server.folder.empty() ? "" : StrCat(", in ", server.folder.string())));
 }
 
@@ -175,7 +176,7 @@ Check KillProgram(const ExecutorServer& server) {
       return OkCheck("kill", StrCat(folder, "/kill"));
   }
   return WarnCheck("kill", "no such program in the executor server's PATH; Azkaban needs it to cancel a step",
-                   "install procps, or add its folder to PATH");
+                   "install procps, or add the folder of kill to PATH");
 }
 
 }  // namespace
@@ -225,8 +226,8 @@ Checks CheckJobtypes(const Installation& installation) {
   for (const std::string_view name : kAliases) checks.push_back(Alias(installation, name));
   if (const auto names = FoldersWithoutType(installation.jobtypes); !names.empty())
     checks.push_back(WarnCheck("folders",
-                               StrCat(Join(names, ", "), " in ", installation.jobtypes.string(), " without ",
-                                      kPrivateFile, ": Azkaban ignores them"),
+                               StrCat("Azkaban ignores these folders in ", installation.jobtypes.string(),
+                                      ", because they have no ", kPrivateFile, ": ", Join(names, ", ")),
                                ""));
   for (const fs::path& leftover : Leftovers(installation.jobtypes))
     checks.push_back(WarnCheck(
@@ -239,8 +240,8 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
   Checks checks;
   const std::string type = files.ServerValue("jobtype.class", "");
   if (type.empty()) {
-    checks.push_back(FailCheck("jobtype.class", "not set: Azkaban does not start with such a job type",
-                               StrCat("jobtype.class=", kUsualClass, " in ", kPrivateFile)));
+    checks.push_back(FailCheck("jobtype.class", "not set: Azkaban does not start while a job type has no class",
+                               StrCat("set jobtype.class=", kUsualClass, " in ", kPrivateFile)));
   } else if (type != kUsualClass) {
     checks.push_back(WarnCheck(
         "jobtype.class",
@@ -254,7 +255,7 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb) {
     checks.push_back(WarnCheck("memCheck.enabled",
                                StrCat("on, and ", free_memory_mb, " MB are free: with less than ", kAzkabanWantsMb,
                                       " MB Azkaban keeps steps waiting for hours without a message"),
-                               StrCat("memCheck.enabled=false in ", kPrivateFile)));
+                               StrCat("set memCheck.enabled=false in ", kPrivateFile)));
   }
   WarnOfKeys(checks, kPrivateFile, Keys(files.server, IsSecret),
              "looks like a secret; Azkaban 3.82 and newer give each job a copy of this file that all users can read",
@@ -269,16 +270,16 @@ Checks CheckPluginProperties(const PluginFiles& files) {
   Checks checks;
   const Properties& plugin = files.plugin;
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return IsReadTooEarly(key); }),
-             "has no effect here: Azkaban uses it before it reads this file", "set it in the flow or the job");
+             "has no effect here: Azkaban needs the value before it reads this file", "set it in the flow or the job");
   WarnOfKeys(checks, kPluginFile, Keys(plugin, [](auto& key, auto&) { return IsIn(kServersOwn, key); }),
              "has no effect here", StrCat("move the key to ", kPrivateFile));
   WarnOfKeys(checks, kPluginFile, Keys(plugin, IsSecret),
-             "looks like a secret; properties of a job and env.* appear in its log",
+             "looks like a secret; a job's log shows all its properties and env.*",
              "keep the secret in a file that the step's program opens");
   WarnOfKeys(checks, kPluginFile,
              Keys(plugin, [](auto&, auto& value) { return value.find("$(") != std::string::npos; }),
              "Azkaban evaluates $(...) as an Azkaban expression; a shell command in $(...) becomes 0 or fails the job",
-             "use backticks, or put it into a script");
+             "use backticks, or put the shell command into a script");
   WarnOfKeys(checks, kPluginFile, OpenVariables(plugin),
              "a job that does not define this variable fails before it starts",
              StrCat("give the variable a value in ", kPluginFile));
@@ -314,7 +315,7 @@ Checks CheckSiteDefaults(const PluginFiles& files) {
     return {FailCheck("site defaults", replaces.error().message, advice)};
   Checks checks;
   for (const std::string& warning : parsed->warnings) checks.push_back(WarnCheck("site defaults", warning, ""));
-  if (checks.empty()) checks.push_back(OkCheck("site defaults", StrCat(count, " of tony.*, all understood")));
+  if (checks.empty()) checks.push_back(OkCheck("site defaults", StrCat(count, " properties tony.*, all valid")));
   return checks;
 }
 
@@ -337,7 +338,7 @@ Checks CheckServer(const ExecutorServer& server) {
   } else {
     checks.push_back(WarnCheck("environment",
                                StrCat("the environment of process ", server.pid, " is not visible to you"),
-                               "run the doctor as root or as that user"));
+                               StrCat("run the doctor as root or as ", server.user.name)));
   }
   return checks;
 }

@@ -38,7 +38,7 @@ struct PathVisibility {
 PathVisibility PathVisibilityOf(const std::filesystem::path& path);
 
 struct ExecutorServer {
-  // The process id; 0 if no server was named. This process is checked in place of the server then.
+  // The process id. If no server was named, the id is 0, and the checks examine this process in place of the server.
   pid_t pid = 0;
   User user;
   std::filesystem::path folder;  // working folder; empty: not visible

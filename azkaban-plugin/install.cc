@@ -143,7 +143,7 @@ Result<Existing> LookAt(const fs::path& jobtypes, std::string_view name) {
     return Foreign(StrCat("a link to ", target.string()));
   }
   if (type != fs::file_type::directory) return Foreign("a file");
-  if (name != kTypeName) return Foreign("a folder of its own");
+  if (name != kTypeName) return Foreign("a folder, not a link to tony");
   return LookAtFolder(path);
 }
 
@@ -155,11 +155,12 @@ Result<fs::path> JobtypesFolder(const std::string& word) {
     return FileError(is_forbidden ? ErrorCode::kNotPermitted : ErrorCode::kNotFound, "open", word, error.value());
   if (!fs::is_directory(folder, error))
     return Error{ErrorCode::kNotFound, StrCat(word,
-                                              ": a file; expected the folder that azkaban.jobtype.plugin.dir of "
-                                              "the executor server names")};
+                                              ": a file; expected the executor server's folder of job types, which "
+                                              "its property azkaban.jobtype.plugin.dir names")};
   if (fs::exists(folder / kPrivateFile, error))
-    return Error{ErrorCode::kUsage, StrCat(word, ": has a ", kPrivateFile,
-                                           ", so it is one job type; expected the folder of all job types, above it")};
+    return Error{ErrorCode::kUsage, StrCat(word, ": the folder has a ", kPrivateFile,
+                                           ", so it is one job type; expected the folder above, which has all job "
+                                           "types")};
   if (!folder.has_relative_path()) return Error{ErrorCode::kUsage, "/: expected a folder of job types"};
   return folder;
 }
@@ -187,9 +188,9 @@ Result<std::string> Command(const fs::path& jobtypes, const Options& options) {
   if (options.with_programs) return StrCat(kOwnFolder, "/", kProgramsFolder, "/", kAdapter);
   if (adapter.starts_with(StrCat((jobtypes / kTypeName).string(), "/")))
     return Error{ErrorCode::kUsage, StrCat(adapter,
-                                           ": lies in the folder that would be replaced; add --with-programs, or "
-                                           "run the ",
-                                           kAdapter, " of an installation elsewhere")};
+                                           ": this program lies in the folder that would be replaced; add "
+                                           "--with-programs, or run a ",
+                                           kAdapter, " from another folder")};
   return adapter;
 }
 
@@ -374,8 +375,8 @@ Result<WorkFolder> WorkFolder::Make(const fs::path& jobtypes) {
   if (inner.st_dev != outer.st_dev)
     return Error{
         ErrorCode::kCannotWrite,
-        StrCat(jobtypes.string(), ": is on another file system than its parent folder; the job type is made in ",
-               parent.string(), " and renamed into it, which needs one file system for both")};
+        StrCat(jobtypes.string(), ": this folder and its parent are on different file systems; the job type is made ",
+               "in ", parent.string(), " and then renamed, which works only within one file system")};
   fs::path path = parent / StrCat(kWorkPrefix, RandomHex(6));
   if (mkdir(path.c_str(), 0700) != 0) {
     Error error = CannotWrite("make", path);
@@ -429,8 +430,9 @@ VerbSpec InstallVerb() {
           1,
           "install the job type tony in this folder of an executor server, or upgrade it to this release",
           {{"with-programs", kFlag, "", "copy the programs into the job type's folder (Azkaban 3.65 or newer)"},
-           {"replace", kFlag, "", "move other job types with these names out of the folder"},
-           {"no-execute-as-user", kFlag, "", "run jobs as the executor server's user, without its setuid program"}}};
+           {"replace", kFlag, "", "move other job types named tony, TonyJob or TensorFlowJob out of the folder"},
+           {"no-execute-as-user", kFlag, "",
+            "run jobs as the executor server's user, without Azkaban's setuid program"}}};
 }
 
 Result<int> RunInstall(const std::vector<std::string>& arguments) {
@@ -450,8 +452,8 @@ Result<int> RunInstall(const std::vector<std::string>& arguments) {
   }
   TRY(Install(plan));
   PrintLine(
-      StrCat("next: make the executor server load the job type (by a restart, or since Azkaban 3 by "
-             "http://HOST:PORT/executor?action=reloadJobTypePlugins), then: ",
+      StrCat("next: restart the executor server so that it loads the job type (for Azkaban 3 and newer, a request to "
+             "http://HOST:PORT/executor?action=reloadJobTypePlugins is enough), then run: ",
              kAdapter, " doctor ", jobtypes.string()));
   return 0;
 }

@@ -26,7 +26,8 @@ std::vector<std::string> FurtherFiles(const std::filesystem::path& old);
 // Returns true if both paths lead to the same file, or to files with the same bytes.
 bool IsSameProgram(const std::filesystem::path& one, const std::filesystem::path& other);
 
-bool IsBuilt(const std::filesystem::path& folder, const PluginContent& content);  // Compares texts, programs and modes.
+// Returns true if texts, programs and modes in `folder` are equal to `content`.
+bool IsBuilt(const std::filesystem::path& folder, const PluginContent& content);
 Status BuildPlugin(const std::filesystem::path& folder, const PluginContent& content);
 
 // Takes a lock that prevents two installations next to `jobtypes` at the same time. Returns kUnavailable if another

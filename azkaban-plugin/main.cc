@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kHelp =
     "tony-azkaban                              run the step that Azkaban describes in $JOB_PROP_FILE\n"
     "tony-azkaban install JOBTYPES_FOLDER      install the job types tony, TonyJob and TensorFlowJob\n"
-    "tony-azkaban doctor [JOBTYPES_FOLDER]     check what prevents steps of type=tony\n"
-    "tony-azkaban VERB --help                  its options\n";
+    "tony-azkaban doctor [JOBTYPES_FOLDER]     show what prevents steps of type=tony\n"
+    "tony-azkaban VERB --help                  print the options of VERB\n";
 
 tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string>& arguments) {
   if (verb == "install" || verb == "doctor") {
@@ -35,7 +35,7 @@ tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string
   if (verb != "help" && verb != "--help" && verb != "-h") {
     return tony::Error{tony::ErrorCode::kUsage, tony::StrCat("unknown command \"", verb,
                                                              "\"; expected install, doctor, "
-                                                             "help, or none to run a step")};
+                                                             "help, or no command to run a step")};
   }
   tony::Print(kHelp);
   return 0;

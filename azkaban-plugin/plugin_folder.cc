@@ -29,7 +29,8 @@ bool IsCommentOrBlank(std::string_view line) {
   return start == std::string_view::npos || std::string_view("#!\r\n").find(line[start]) != std::string_view::npos;
 }
 
-// Returns the logical lines. Each contains its continuation lines and line ends, so that all of them joined are `text`.
+// Returns the logical lines. Each logical line contains its continuation lines and line ends, so that all logical lines
+// together are `text`.
 std::vector<std::string_view> LogicalLines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {

@@ -25,7 +25,8 @@ namespace tony::azkaban {
 namespace {
 
 constexpr int kOwnerBytes = 16;
-// The time that an AM gets to answer a kill. An AM that answers later finds the kill request in the job's folder.
+// The time that this process waits for an AM's answer to a kill. A slower AM finds the kill request in the job's
+// folder.
 constexpr Duration kTellLimit{1000};
 constexpr Duration kUsageInterval{5000};
 
@@ -127,7 +128,7 @@ class StepRun {
   }
 
   // Kills the job without waiting for its end, because the AM ends the job even if no client waits. If no job is known
-  // yet, the kill is recorded for the request. A job that is still being created does not run then.
+  // yet, the kill is recorded for the request. This record prevents the start of a job that is still being created.
   Result<Exit> Cancel(std::optional<JobRecords> records, int signal, const std::optional<JobStatus>& known = {}) {
     const KillRequest kill = CancelRequest();
     if (!records) {
@@ -216,7 +217,8 @@ Result<StepPlace> PlaceOfStep() {
   const char* properties = std::getenv("JOB_PROP_FILE");
   if (!properties || !*properties)
     return Error{ErrorCode::kUsage,
-                 "JOB_PROP_FILE is not set: Azkaban runs this program for a step; see tony-azkaban help"};
+                 "JOB_PROP_FILE is not set: without arguments, this program runs a step for Azkaban, which sets this "
+                 "variable; see tony-azkaban help"};
   StepPlace place = {.properties = properties};
   if (const char* outputs = std::getenv("JOB_OUTPUT_PROP_FILE")) place.outputs = outputs;
   std::error_code error;

@@ -143,8 +143,8 @@ Status CheckIsKnown(const PropertyValues& values, std::string_view key, bool is_
 Status CheckSharedIdIsSafe(const PropertyValues& values) {
   const Properties& properties = values.properties();
   TRY(CheckIsKnown(values, kUrl, !AzkabanAddress(properties).empty(),
-                   "its administrator sets azkaban.webserver.url in the executor server's azkaban.properties, or "
-                   "azkaban.url in plugin.properties"));
+                   "Azkaban's administrator can set azkaban.webserver.url in the executor server's "
+                   "azkaban.properties, or azkaban.url in plugin.properties"));
   return CheckIsKnown(values, kProject, !StepProperty(properties, kProject).empty(),
                       "set it to the project's name in the project's shared properties");
 }
@@ -153,8 +153,8 @@ Status CheckSharedIdIsSafe(const PropertyValues& values) {
 std::vector<std::string> Notes(const Properties& properties) {
   if (StepProperty(properties, kUuid).empty())
     return {StrCat("warning: ", kUuid,
-                   " is missing from the step's properties: if another Azkaban or database has the same execution "
-                   "number, flow and step, that step uses this job as its own")};
+                   " is missing from the step's properties: a step of another Azkaban or database with the same "
+                   "execution number, flow and job name would use this job as its own")};
   std::vector<std::string> missing;
   if (AzkabanAddress(properties).empty()) missing.emplace_back(kUrl);
   if (StepProperty(properties, kProject).empty()) missing.emplace_back(kProject);

@@ -17,10 +17,10 @@
 
 namespace tony::azkaban {
 
-// Adds to an error of the machine's check a list of the properties that request the job's resources. For each role
-// these are the number of tasks, memory and GPUs, with their values and sources. The list helps because a flow that was
-// written for a cluster may request more than one machine has, and the reader of the step's log may not be the flow's
-// author. Any other error is returned unchanged. Pure.
+// If `refused` says that this machine cannot hold the job, adds a list of the properties that request the resources.
+// The list has each role's number of tasks, memory and GPUs, with values and sources. The list helps because a flow
+// that was written for a cluster may request more than one machine has, and the reader of the step's log may not be the
+// flow's author. Any other error is returned unchanged. Pure.
 Error WithRequestedResources(Error refused, const JobSpec& spec, const Configuration& configuration);
 
 // A step passes data to Azkaban in two files, which Azkaban has made or named. Azkaban's server may read them as

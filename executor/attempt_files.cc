@@ -35,8 +35,8 @@ Status LinkSources(const fs::path& src, const fs::path& work) {
   return Ok();
 }
 
-// Links the staged files. If two files have one name, the role's file takes precedence over the job's, and a file that
-// the job names takes precedence over the contents of src_dir.
+// Links the staged files. If several files have the same name, the role's file takes precedence over the job's file. A
+// file that the job names takes precedence over the contents of src_dir.
 Status LinkAll(const StagedFiles& staged, const std::string& role, const fs::path& work) {
   if (const auto own = staged.roles.find(role); own != staged.roles.end()) TRY(LinkStaged(own->second, work));
   return LinkStaged(staged.job, work);

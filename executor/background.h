@@ -2,9 +2,9 @@
 //
 // Such a process is either the task's work or a helper. A shell that only starts its program (`nohup python train.py
 // &`) ends at once, and the program left behind is the work. If a program ran in the shell's foreground, that program
-// was the work, and the processes that outlive it are helpers (wandb-service, ssh-agent, `tensorboard --logdir x &
-// python train.py`). After the shell has ended, the kernel has no record that distinguishes the two cases. Therefore
-// the children of a task's shell are sampled while the shell lives: every 5 ms at first, later four times a second. A
+// was the work. The processes that outlive it are helpers (wandb-service, ssh-agent, `tensorboard --logdir x & python
+// train.py`). After the shell has ended, the kernel has no record that distinguishes the two cases. Therefore the
+// children of a task's shell are sampled while the shell lives: every 5 ms at first, later four times a second. A
 // process that a shell started with `&` is recognized even after the shell has ended, because such a process ignores
 // SIGINT and SIGQUIT (POSIX).
 #pragma once
@@ -60,8 +60,8 @@ class BackgroundWatch {
 
   // Adds the attempt's next process, which has just been started.
   void Add(pid_t main);
-  // Records that a process has ended: the one that was added as number `index`, counted from 0. Returns true if no
-  // other process runs.
+  // Records the end of the process that was added as number `index`, counted from 0. Returns true if no other process
+  // runs.
   bool Ended(int index);
   // Call this when the last process of the attempt has ended with exit code 0. Waits for the processes that are the
   // task's work, and then calls `done` once, perhaps before Settle() returns. A signal to the whole tree shortens the

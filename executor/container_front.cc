@@ -65,9 +65,9 @@ Status LayLogs(const AttemptFolder& first, const fs::path& logs, int processes) 
   return Ok();
 }
 
-// A record store that returns each lease only once, for an executor that was not told where the lease is in HDFS. The
-// lease is not renewed in a container, so after the first read it does not show whether the AM lives. Later reads fail,
-// as if the store could not be reached. Otherwise the executor would regard its AM as dead and continue its task.
+// A record store for an executor that does not know where the lease is in HDFS. The store returns each lease only once.
+// The lease is not renewed in a container, so after the first read it does not show whether the AM lives. Later reads
+// fail, as if the store could not be reached. Otherwise the executor would regard its AM as dead and continue its task.
 // Meanwhile the AM, which receives nothing, would give the task to another executor.
 class StaleLeaseRecords : public LocalRecordStore {
  public:

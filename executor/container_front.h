@@ -1,4 +1,4 @@
-// Gives a YARN container the folder layout of a job on a single machine, so that the rest of the executor works the
+// Gives a YARN container the folder layout of a job on a single machine. Therefore the rest of the executor works the
 // same way in both cases.
 //
 //   PWD/.tony-job/         0700: the files that JobRecords reads: spec.json, token, secrets, staged.json, am.lease
@@ -10,8 +10,8 @@
 //                        the application, only the files directly in LOGS; executor.log is one file for all attempts
 //
 // am.lease holds the address of the AM that started this container. No process renews the lease here. An executor that
-// loses its AM reads the record that AMs renew in HDFS (yarn/lease_reader.h), and so finds the next AM. If the executor
-// was not told where that record is, it counts as cut off, and stops its task.
+// loses its AM reads the record that AMs renew in HDFS (yarn/lease_reader.h), and so finds the next AM. An executor
+// that does not know where that record is counts as cut off, and stops its task.
 #pragma once
 
 #include <filesystem>
@@ -44,8 +44,8 @@ struct ContainerPlace {
 Result<ContainerPlace> CreateContainerFolder(const std::filesystem::path& logs);
 
 // Creates the log files of a later attempt in the same container. `folder` is the attempt's own folder. kCannotWrite: a
-// file cannot be created, or the file system has no hard links. The attempt can run nevertheless, but its logs are lost
-// with the container's folder.
+// file cannot be created, or the file system has no hard links. The attempt can run nevertheless. However, its logs are
+// lost with the container's folder.
 Status CreateLaterLogs(const AttemptId& later, const std::filesystem::path& folder, const std::filesystem::path& logs,
                        int processes);
 
@@ -65,8 +65,8 @@ Status CreateLaterLogs(const AttemptId& later, const std::filesystem::path& fold
 inline bool IsInContainer(std::string_view argument) { return argument == "--container"; }
 
 // Forks twice. Returns only in the grandchild of this process, which becomes the executor. The two processes above the
-// executor wait until it has exited, kill all processes that remain, and exit with its exit code, or with 128 plus its
-// signal. Must be called before any thread is started.
+// executor wait for the executor's exit, and kill all processes that remain. Then they exit with the executor's exit
+// code, or with 128 plus the number of its signal. Must be called before any thread is started.
 void ForkFrontAndGuard();
 
 }  // namespace tony::executor

@@ -83,7 +83,7 @@ struct ProcessExited {
 struct TreeGone {};
 // Some processes have survived a SignalTree with SIGKILL.
 struct TreeSurvived {
-  // A description of the surviving processes for people, e.g. "2 processes, process 4711 for one".
+  // A description of the surviving processes for people, e.g. "2 processes, e.g. process 4711".
   std::string what;
   // True if all surviving processes are blocked in the kernel. They cannot end before the kernel releases them.
   bool uninterruptible = false;

@@ -72,7 +72,7 @@ Result<std::optional<std::string>> ReadErrorFile(const std::filesystem::path& fi
   if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::optional<std::string>();
   if (!opened.ok()) return fail(opened.error().message);
   if (opened->size > static_cast<int64_t>(kLongestErrorFile))
-    return fail(StrCat("larger than ", kLongestErrorFile >> 10, " KiB"));
+    return fail(StrCat("the file is larger than ", kLongestErrorFile >> 10, " KiB"));
   std::string text(static_cast<size_t>(opened->size), '\0');
   const ssize_t got = pread(opened->fd.get(), text.data(), text.size(), 0);
   if (got < 0) return fail(ErrnoText(errno));
@@ -106,7 +106,7 @@ std::string DescribeOom(int64_t kills, const std::string& memory_key, const std:
   const auto memory = own ? MemoryOf(own->version, own->folder) : MemoryOfCgroup();
   const bool ours = own && own->folder.filename().string().starts_with(kContainerCgroupPrefix);
   const std::string text = DescribeOom(memory, ours ? "the container's" : "the cgroup's", kills);
-  return ours && ReachedItsLimit(memory) ? StrCat(text, "; ", memory_key, " sets it") : text;
+  return ours && ReachedItsLimit(memory) ? StrCat(text, "; ", memory_key, " sets the limit") : text;
 }
 
 std::string OomScoreOfTask(const std::filesystem::path& root) {
@@ -128,8 +128,9 @@ std::string OomScoreOfTask(const std::filesystem::path& root) {
 void RemoveLeftoverFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
 std::string FullDiskUnder(const std::filesystem::path& folder) {
-  // The disk counts as full if less than kNoRoom is free, because several files may be written at the same time, and
-  // each needs at least a page. On a small disk the limit is a sixteenth of the disk's size, if that is less.
+  // The disk counts as full if less than kNoRoom is free. The limit is above zero, because several files may be written
+  // at the same time, and each needs at least a page. On a small disk the limit is a sixteenth of the disk's size, if
+  // that is less.
   constexpr uint64_t kNoRoom = 64 << 10;
   constexpr uint64_t kPart = 16;
   struct statvfs disk {};

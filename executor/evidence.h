@@ -13,8 +13,8 @@
 namespace tony::executor {
 
 // Returns the model parameters that a preprocessing program has printed. As in TonY, they are the rest of the first
-// line of standard output that contains "Model parameters: ". At most kLongestModelParams + 1 bytes, which is enough to
-// show that the text is too long. nullopt: the file has no such line, or is not a regular file.
+// line of standard output that contains "Model parameters: ". The result has at most kLongestModelParams + 1 bytes,
+// which is enough to show that the text is too long. nullopt: the file has no such line, or is not a regular file.
 std::optional<std::string> ReadModelParameters(const std::filesystem::path& stdout_file);
 
 // The number of processes that the kernel's out-of-memory killer has ended so far; nullopt: unknown.
@@ -32,12 +32,12 @@ OomEvidence Compare(const OomKills& before, const OomKills& after);
 
 // Returns an explanation why the kernel killed `kills` processes of the executor's cgroup, e.g. "out of memory: the
 // container's limit of 2048 MB was reached (peak 2047 MB), 1 process was killed by the kernel; tony.worker.memory sets
-// it". Empty if the cgroup has no limit.
+// the limit". Empty if the cgroup has no limit.
 std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root = "/");
 
 // Returns the oom_score_adj for the task's processes; "" if it cannot be computed. The score is higher than the
 // executor's own, so that the kernel kills a process of the task before the executor when memory runs out. The score is
-// only as high as needed, because the kernel compares the task's processes with all others on the machine. One point
+// only as high as needed, because the kernel compares the task's processes with all others on the machine. A point
 // stands for a thousandth of the cgroup's memory limit, or of the machine's memory if no limit exists. The score
 // exceeds the executor's own by the points for twice the executor's resident memory, plus one.
 std::string OomScoreOfTask(const std::filesystem::path& root = "/");

@@ -38,7 +38,7 @@ Event EventOf(const Result<std::optional<LeaseRecord>>& lease) {
   return LeaseRead{SeenLease{(*lease)->epoch, (*lease)->am.own, (*lease)->renewal}};
 }
 
-// Returns the mask for the task's secrets. Secrets that cannot be read are missing from the mask. They do no harm,
+// Returns the mask for the task's secrets. If the secrets cannot be read, the mask lacks them. This does no harm,
 // because Prepare() reads the secrets again, and no process is started if that read fails.
 SecretMask MaskFor(const JobRecords& records, const JobSpec& spec, std::vector<std::string> environment) {
   for (const auto* variables : {&spec.container_env, &spec.execution_env})
@@ -366,9 +366,9 @@ void Executor::LetPortsGo() {
     if (port.is_quiet()) port.LetGo();
 }
 
-// Reserves the ports again. A port may change if no process keeps using its old address: either no other task connects
-// to the task, or the whole gang restarts. The named ports of a sidecar keep their numbers, so that people find its
-// page again.
+// Reserves the ports again. A port may change if no process uses the old address any more: either no other task
+// connects to the task, or the whole gang restarts. The named ports of a sidecar keep their numbers, so that people
+// find its page again.
 Status Executor::RenewPorts() {
   const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
   const auto in_place = role.restart_scope.value_or(SmallestScope(spec_, role, /*same_address=*/true));
@@ -424,8 +424,8 @@ void Executor::PublishModelParameters(const std::filesystem::path& stdout_file, 
   }
   outcome.cls = OutcomeClass::kUserError;
   outcome.message =
-      StrCat("the text that the program printed after \"Model parameters: \" cannot be passed on in ", kModelParams,
-             ": expected at most ", kLongestModelParams, " bytes of one line of UTF-8 text");
+      StrCat("the text that the program printed after \"Model parameters: \" cannot be passed to other tasks in ",
+             kModelParams, ": expected one line of UTF-8 text with at most ", kLongestModelParams, " bytes");
 }
 
 void Executor::WatchUsage() {

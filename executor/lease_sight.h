@@ -24,8 +24,8 @@ struct SeenLease {
 // If the store cannot be read, the record counts as fresh, because the executor itself may be cut off from the store.
 // The failure proves nothing about the AM.
 //
-// The first record after the loss of an AM proves nothing either, because it may be old if it was read late. Only the
-// next records show by their change that an AM lives.
+// The first record after the loss of an AM proves nothing either, because the record may have been old when it was
+// read. Only a later change of the record shows that an AM lives.
 class LeaseSight {
  public:
   explicit LeaseSight(Duration record_fresh) : record_fresh_(record_fresh) {}
@@ -60,29 +60,29 @@ class LeaseSight {
 //
 // A store on this machine is read at once, and then every 250 ms. Such a store also reports changes.
 //
-// A store that the whole job shares (HDFS) is read at most 200 times a second by all executors together, even if all
-// lose their AM at the same time. The time is divided into turns, which have 5 ms for each task. Each executor has its
-// own moment in a turn, and reads only at that moment, in its first turn or in a later one. If the clocks of the nodes
-// differ, the limit holds on average.
+// A store that the whole job shares (HDFS) is read at most 200 times a second. This limit holds for all executors
+// together, even if all of them lose their AM at the same time. The time is divided into turns, which have 5 ms for
+// each task. Each executor has its own moment in a turn, and reads only at that moment, in its first turn or in a
+// later one. If the clocks of the nodes differ, the limit holds on average.
 class LeasePace {
  public:
   LeasePace() = default;  // for a store on this machine
-  // Returns the pace for a store that all executors of the job share. The longest delay, 10 s, is at most two thirds of
-  // record_fresh, so that a renewed record is seen to change before it counts as stale, even if a read takes long. This
-  // limit also makes a turn of more than 2,000 tasks shorter than 5 ms for each task, because an executor that is cut
-  // off would notice this too late otherwise.
+  // Returns the pace for a store that all executors of the job share. The longest delay is 10 s, or two thirds of
+  // record_fresh if that is less. Therefore the executor sees a renewed record change before the record counts as
+  // stale, even if a read takes long. The longest delay also limits the length of a turn, so with more than 2,000 tasks
+  // a turn has less than 5 ms for each task. Otherwise an executor that is cut off would notice this too late.
   static LeasePace OfSharedStore(const JobSpec& spec, const TaskId& task);
 
   bool is_shared() const { return turn_ > Duration{0}; }
   // Returns the time limit of one read. The sum of this limit and the longest delay is shorter than record_fresh.
-  // Therefore the first record after the loss of an AM is read before this AM counts as dead, and each later record is
-  // read before the previous record counts as stale.
+  // Therefore the first record after the loss of an AM is read before this AM counts as dead. Each later record is read
+  // before the previous record counts as stale.
   static Duration ReadLimit(const Timers& timers);
 
   // Returns when to read for the first time after the AM was lost.
   Instant First(Instant lost) const { return is_shared() ? OwnMomentFrom(lost) : lost; }
-  // Returns when to read again. For a shared store this is the executor's last own moment at most `delay` after `now`,
-  // or its next moment if `delay` contains none.
+  // Returns when to read again. For a shared store, the result is the executor's last moment within `delay` after
+  // `now`. If no moment is within `delay`, the result is its next moment.
   Instant Next(Instant now, Duration delay) const;
   // The delays between two reads, which double from the shortest to the longest.
   Duration shortest() const { return shortest_; }

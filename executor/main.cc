@@ -50,7 +50,7 @@ struct Arguments {
 
 // Kills the tree of a task shortly after SIGTERM, because a NodeManager regards a container as ended 250 ms after its
 // SIGTERM. The task has 100 ms. The other 150 ms are a reserve for a busy machine. After that, the processes of
-// container_front.h kill what is left.
+// container_front.h kill the remaining processes.
 class QuickEnd {
  public:
   explicit QuickEnd(EventLoop& loop) : loop_(loop) {}
@@ -148,7 +148,7 @@ Result<int> Run(const Arguments& arguments) {
 }
 
 #if defined(TONY_HAS_GPU_TWIN)
-// Replaces this program by a build that can load the GPU driver's library. Without that build the executor works, but
+// Replaces this program by a build that can load the GPU driver's library. Without that build the executor works, and
 // does not measure the usage of GPUs.
 void ExecGpuBuildIfNeeded(char** argv) {
   const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES");

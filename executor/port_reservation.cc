@@ -31,7 +31,7 @@ sockaddr_in AnyAddress(int port) {
   return address;
 }
 
-// Returns a socket that is bound to the abstract name "tony-port-PORT", which tells other executors that the port is
+// Returns a socket that is bound to the abstract name "tony-port-PORT", which shows other executors that the port is
 // taken. The socket is invalid if another process has bound this name, or if the socket cannot be created.
 UniqueFd TakeName(int port) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

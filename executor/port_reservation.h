@@ -7,9 +7,9 @@
 // taken. The name is an abstract socket. It lives in the network namespace of the port, and disappears with the process
 // that holds it.
 //
-// If the kernel may choose any port, no port is quiet. Then an ephemeral port, which the kernel has chosen, is held by
-// a socket that never listens and has both options. A server of the same user that sets one of the options can bind
-// this port as if it were free.
+// If the kernel may choose any port, no port is quiet. In this case a socket that never listens and has both options
+// reserves an ephemeral port, which the kernel has chosen. A server of the same user that sets one of the options can
+// bind this port as if it were free.
 #pragma once
 
 #include <map>

@@ -40,8 +40,8 @@ class SecretMask {
 };
 
 // Returns the values of secret variables ("NAME=value"). All of `secrets` are secret. A variable of `others` is secret
-// if the last word of its name is PASSWORD, PASSWD, SECRET, TOKEN, KEY or APIKEY, and its value has at least eight
-// characters.
+// if its value has at least eight characters, and the last word of its name is one of these: PASSWORD, PASSWD, SECRET,
+// TOKEN, KEY, APIKEY.
 std::vector<std::string> SecretValues(const std::vector<std::string>& secrets, const std::vector<std::string>& others);
 
 }  // namespace tony::executor

@@ -12,17 +12,18 @@
 //
 // With several processes the states are the same. Running begins when all processes have been started, and ends when
 // the last one has been reaped. When one process fails, the others are stopped at once (Starting or Running moves to
-// Stopping), and the outcome is that of the process that failed first. When a process succeeds, the others continue to
-// run.
+// Stopping). The attempt gets the outcome of the process that failed first. When a process succeeds, the others
+// continue to run.
 //
 // NEXT moves from Ended back to Waiting, for the next attempt of the task.
 //
-// "stop" is a STOP or RELEASE command, a refusal of the attempt by the application master (AM), the loss of contact to
-// a living AM (cut off), orphan_timeout without an AM, the execution limit, or SIGTERM. An attempt starts its processes
-// at most once. An attempt has ended when its processes have been reaped *and* its tree is empty. Processes that a
-// finished process leaves behind are killed at once (Sweeping). If a tree survives SIGKILL for 30 s although it is not
-// blocked in the kernel, Sweeping or Killing moves to Left. The attempt has not ended then, and its tree is left to the
-// keeper (the supervisor of the job on this machine).
+// "stop" stands for a STOP or RELEASE command, a refusal of the attempt by the application master (AM), the execution
+// limit, or SIGTERM. It also stands for two losses of contact: the executor is cut off from a living AM, or no AM was
+// reachable for orphan_timeout. An attempt starts its processes at most once. An attempt has ended when its processes
+// have been reaped *and* its tree is empty. Processes that a finished process leaves behind are killed at once
+// (Sweeping). If a tree survives SIGKILL for 30 s although it is not blocked in the kernel, Sweeping or Killing moves
+// to Left. The attempt has not ended then, and its tree is left to the keeper (the supervisor of the job on this
+// machine).
 //
 // The link to the AM is a second small state machine: Searching (reads the lease record), Registering, Linked, and
 // Closed after the AM has refused this attempt. Each UseAm has a new link number. Answers with an earlier link number

@@ -57,7 +57,7 @@ std::string Printable(std::string_view line) {
 }
 
 std::string ReadEnd(const std::filesystem::path& file) {
-  // A task may have replaced its log by a link or a pipe. Text of other files must not get into its outcome.
+  // A task may have replaced its log by a link or a pipe. Text of other files must not get into the task's outcome.
   const auto log = OpenRegularFile(file, O_RDONLY);
   if (!log.ok()) return "";
   const off_t from = std::max<off_t>(0, log->size - kReadBytes);
@@ -107,7 +107,7 @@ void LogGrowthNotes::Look(Instant now) {
   if (info.st_size < size_) {
     LogWarn(StrCat(log_.filename().string(), " had ", size_,
                    " bytes and was emptied by the task, e.g. by \"> /dev/stdout\"; ",
-                   "use \">> /dev/stdout\" or no redirection to keep them"));
+                   "to keep the earlier output, use \">> /dev/stdout\" or no redirection"));
   }
   size_ = info.st_size;
   Append(LineOf({now, static_cast<uint64_t>(size_)}));

@@ -87,14 +87,14 @@ class LogSizeLimit {
 };
 
 // Returns the delay before the next check of a log that has grown by `growth` bytes in the time `since`. If the log
-// continues to grow at this speed, it grows before that check by at most a quarter of the limit, and by at most 64 MiB.
-// The delay is at least 10 ms, and at most a second even for a quiet log, because such a log may begin to grow by a GB
-// a second.
+// continues to grow at this speed, it grows until that check by at most a quarter of the limit, and by at most 64 MiB.
+// The delay is at least 10 ms. Even for a quiet log the delay is at most a second, because such a log may begin to grow
+// by a GB a second.
 Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since);
 
 // Reads the logs of the executor's task for readers whose requests the AM passes on. Loop thread only.
 //
-// While a request waits for new text, the logs are checked ten times a second, and otherwise not.
+// The logs are checked ten times a second, and only while a request waits for new text.
 
 class PendingLogRequests {
  public:

@@ -8,8 +8,8 @@
 namespace tony::executor {
 namespace {
 
-// The time limit of the report after SIGTERM. The limit is short, because a NodeManager may send SIGKILL 250 ms later,
-// and a keeper (the supervisor of the job on this machine) a little after that.
+// The time limit of the report after SIGTERM. The limit is short, because SIGKILL may follow. A NodeManager sends it
+// 250 ms later, and a keeper (the supervisor of the job on this machine) a little after that.
 constexpr Duration kLastReport{2000};
 
 }  // namespace
@@ -115,7 +115,9 @@ void TaskRun::BeginNext(int attempt) {
 }
 
 void TaskRun::On(const AttemptNotBegun&) {
-  End(Trigger::kStop, {OutcomeClass::kInfra, std::nullopt, "the attempt's folder could not be created or locked", ""});
+  End(Trigger::kStop,
+      {OutcomeClass::kInfra, std::nullopt,
+       "the executor could not lock the attempt's folder or reserve its port; executor.log names the cause", ""});
 }
 
 // Gives notice to the program if the stop has a reason. A stop has a reason only if it concerns this task alone. When
@@ -227,8 +229,8 @@ void TaskRun::LeaveWith(int exit_code) {
   if (Go(Trigger::kLeave)) Do(Leave{exit_code});
 }
 
-// The functions below handle the processes of an attempt and their process tree. All of them are started together and
-// ended together.
+// The functions below handle the processes of an attempt and their process tree. All processes of an attempt are
+// started together and ended together.
 
 namespace {
 

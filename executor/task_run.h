@@ -129,8 +129,7 @@ class TaskRun {
   PublishedValues values_;
   // The number of values that the AM has acknowledged, and thus written to its journal.
   size_t values_acknowledged_ = 0;
-  // The number of published values that a call on this link has sent, while the AM has not answered the call. Otherwise
-  // 0.
+  // The number of values in the Publish call on this link that the AM has not answered yet; 0: no such call is open.
   size_t values_sent_ = 0;
   // The outcome that the attempt will have when its tree has ended.
   std::optional<Outcome> ending_;

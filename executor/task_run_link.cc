@@ -113,8 +113,7 @@ void TaskRun::On(const Refused& event) {
       return;
     case RefusalReason::kBadToken:
     case RefusalReason::kWrongJob:
-      // The AM that refuses here is not the one that started the attempt: another job's AM may get the port of a dead
-      // AM.
+      // This AM is not the AM that started the attempt, because another job's AM may get the port of a dead AM.
       if (state_ != State::kWaiting) {
         Search();
         return;

@@ -319,8 +319,8 @@ int64_t MostResident(const rusage& usage) { return int64_t{usage.ru_maxrss} << 1
 UsageSampler::UsageSampler()
     : cpu_before_(CpuOf(OfReapedChildren())), most_before_bytes_(MostResident(OfReapedChildren())) {}
 
-// Reads the reaped children first, then parents before their children. A process that ends meanwhile may be missed
-// once, but is never counted twice.
+// Reads the reaped children first, then parents before their children. Therefore a process that ends meanwhile may be
+// missed once, and is never counted twice.
 TreeSample UsageSampler::Sample() const {
   static const int64_t page_bytes = sysconf(_SC_PAGESIZE);
   static const int64_t ticks_a_second = sysconf(_SC_CLK_TCK);

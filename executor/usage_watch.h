@@ -24,8 +24,8 @@ namespace tony::executor {
 // the list ends before the first entry that is neither a number nor a name, e.g. "-1".
 std::vector<std::string> VisibleGpus(std::string_view value);
 
-// Samples the devices about once a second on a thread of its own, because the library may take seconds for its first
-// answer, and a broken driver may never answer. If the library is missing or fails, no usage is reported.
+// Samples the devices about once a second on a separate thread, because the library may take seconds for its first
+// answer. A broken driver may never answer. If the library is missing or fails, no usage is reported.
 class GpuWatch {
  public:
   // Opens `library` on the new thread. The devices' utilisation counts as the attempt's, because the attempt has the
@@ -49,9 +49,10 @@ class GpuWatch {
 
 // Samples one attempt. Create the sampler when the attempt's processes have been started. This process must be a
 // subreaper that has no children except the attempt's. All processes that the attempt started are then its descendants.
-// Ended processes are included by the kernel's counts for reaped children.
+// The kernel's counts for reaped children include the processes that have ended.
 //
-// Memory that processes share after a fork and have not written to since is counted for each of them.
+// Memory that processes share after a fork, because no process has written to it yet, counts for each of these
+// processes.
 class UsageSampler {
  public:
   UsageSampler();

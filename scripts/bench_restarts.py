@@ -85,7 +85,7 @@ def restart(tony, tasks, scope, again, limit):
 
 
 def spawn(floor, tasks, limit):
-    """Returns this time for bare processes, from the start of the process that spawns them."""
+    """Returns the same time for bare processes, from the start of the process that spawns them."""
     env = dict(os.environ, TONY_ATTEMPT="2", TASK_INDEX="0")
     start = time.time()
     with stamping(lambda _: [str(floor), str(tasks), "bash", "-c", STAMPING], env, tasks, limit) as stamps:

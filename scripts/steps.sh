@@ -15,7 +15,8 @@ begin_steps() {  # NAME TOTAL
   trap 'stop_ticker' EXIT
 }
 
-tenths_since() {  # a value of EPOCHREALTIME: microseconds once its dot (or comma) is gone
+# Without its dot or comma, a value of EPOCHREALTIME is a number of microseconds.
+tenths_since() {  # EPOCHREALTIME
   local now=$EPOCHREALTIME
   echo $(((${now/[.,]/} - ${1/[.,]/}) / 100000))
 }
@@ -76,11 +77,12 @@ configure_and_build() {  # PRESET [TARGET...]
   cd "$root" && cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}
 }
 
-# The virtual environment of a sample, with the versions in its requirements.txt, which names all needed packages. It is
-# made again when the file changes. It uses Debian's Python, for which the versions are, even if PATH has another one.
+# Prints the virtual environment of a sample. The sample's requirements.txt has exact versions of all packages for
+# Debian's Python, so the environment uses that Python even if PATH has another one. If the file changes, the
+# environment is made again.
 sample_venv() { echo "$root/build/venv/$(sample_with_versions "$1")"; }  # SAMPLE
 
-# If a requirements.txt only names that of another sample, the samples share an environment.
+# If a requirements.txt only includes the requirements.txt of another sample, the samples share an environment.
 sample_with_versions() {  # SAMPLE
   local other
   other=$(sed -nE 's,^-r \.\./(.*)/requirements\.txt$,\1,p' "$root/samples/$1/requirements.txt" 2>/dev/null) || true
@@ -145,7 +147,8 @@ make_airflow_venv() {  # VERSION or VERSION-celery
     echo "$stamp" >"$venv/provider-made-from"
 }
 
-# pip, and uv of one version, which needs a third of pip's time. If uv is not available, pip installs the packages.
+# The installer has pip and a fixed version of uv, which needs a third of pip's time. If uv is not available, pip
+# installs the packages.
 installer=$root/build/venv/installer
 make_installer() {
   [ ! -e "$installer/made" ] || return 0

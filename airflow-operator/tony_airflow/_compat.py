@@ -32,7 +32,8 @@ from airflow.providers.common.compat.sdk import (
 )
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-try:  # many installations have a common.compat that is too old to have it
+# common.compat does not offer mask_secret in the old versions that many installations have.
+try:
     from airflow.sdk.log import mask_secret
 except ImportError:  # Airflow 2
     from airflow.utils.log.secrets_masker import mask_secret
@@ -43,7 +44,8 @@ except ImportError:  # before 3.3
     RetryDecision, RetryPolicy = None, object
 
 AIRFLOW_3 = not airflow_version.startswith("2.")
-# Characters. Airflow 3 warns about a shorter secret and does not mask it; a masked short text would hide half of a log.
+# In characters. Airflow 3 warns about a shorter secret and does not mask it, because masking a short text would hide
+# parts of many words in a log.
 SHORTEST_SECRET = 5
 
 __all__ = [

@@ -31,7 +31,7 @@ REFUSED = (tony.UsageError, tony.SpecInvalid, tony.NotPermitted, tony.VersionMis
 
 @dataclasses.dataclass(frozen=True)
 class TonyCli:
-    """Where `tony` and its jobs are. Holds no secrets, because triggers store it in Airflow's database."""
+    """The place of `tony` and of its jobs. It contains no secrets, because triggers store it in Airflow's database."""
 
     # "tony" alone stands for the program of the package tony-runtime or, without that package, for the first in $PATH.
     program: str = NAME
@@ -65,7 +65,7 @@ class TonyCli:
             return await self._program.acall(Ask(words, limit=limit))
 
     def watch(self, named: bool) -> JobWatch:
-        """Returns the watch of this event loop. `named`: kills by other watchers are void from now on."""
+        """Returns the watch of this event loop. `named`: from now on a kill for another watcher has no effect."""
         return JobWatch.shared(self._program, named)
 
 

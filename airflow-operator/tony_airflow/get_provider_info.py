@@ -18,9 +18,13 @@ from tony_airflow import __version__
 
 # Label and description of each extra field of the connection. hooks/tony.py reads the fields.
 CONNECTION_FIELDS = {
-    "cli": ("tony command", "path of tony, in a folder of [tony] cli_folders; empty: the tony in $PATH"),
-    "home": ("Home", "$TONY_HOME, the folder of the jobs; empty: the worker's"),
-    "conf_dir": ("Configuration", "$TONY_CONF_DIR, folder of tony-site.xml; empty: the worker's"),
+    "cli": (
+        "tony command",
+        "path of the program tony, in a folder that [tony] cli_folders lists; empty: the tony of the package "
+        "tony-runtime, or else the tony in $PATH",
+    ),
+    "home": ("Home", "$TONY_HOME, the folder of the jobs; empty: the worker's $TONY_HOME"),
+    "conf_dir": ("Configuration", "$TONY_CONF_DIR, the folder of tony-site.xml; empty: the worker's $TONY_CONF_DIR"),
     "namespace": ("Namespace", "a word that distinguishes this Airflow from others that use the same tony"),
     "history_url": ("History", "the address that `tony history --serve` prints; links of ended jobs lead there"),
 }
@@ -60,7 +64,7 @@ def get_provider_info() -> dict[str, Any]:
                     "cli_folders": {
                         "description": "Folders, separated by colons. A connection's extra field cli may name a "
                         "program tony in or below one of them. The administrator sets this, because a user who may "
-                        "edit connections must not be able to run any program on the workers.",
+                        "edit connections must not be able to run arbitrary programs on the workers.",
                         "version_added": "0.2.0",
                         "type": "string",
                         "example": "/opt/tony/bin:/srv/tony",

@@ -15,10 +15,11 @@ KEY = "tony"
 
 
 class Memory:
-    """One small record: request_id, submission, host and home; later job_id; at the end state.
+    """One small record of a task: first request_id, submission, host and home; then also job_id; at the end also state.
 
-    It is written before the submit and before the wait. If a write fails, a later try still finds the job by its
-    request id, which each try knows before it submits. The record adds the job's machine, and the task's page shows it.
+    The record is written before the submit and before the wait. If a write fails, a later try still finds the job by
+    its request id, which each try knows before it submits. The record also names the job's machine, and Airflow's page
+    of the task shows the record.
     """
 
     def __init__(self, context: Any, log: Any, wanted: bool = True) -> None:
@@ -31,7 +32,8 @@ class Memory:
             return {}
         try:
             return dict(self._store.get(KEY) or {})
-        except Exception as error:  # Airflow has many exceptions for a server that does not answer
+        except Exception as error:
+            # All exceptions are caught, because Airflow has many exceptions for a server that does not answer.
             self._log.warning("cannot read the task state store: %s", error)
             return {}
 

@@ -30,7 +30,8 @@ def order_of(context: Any, retries: int, namespace: str | None, request_id: str 
     name = "/".join([namespace, *step] if namespace else step)
     # Each try is a different owner. The first half of the owner identifies the task.
     owner = f"{hashed(name)}-{secrets.token_hex(16)}"
-    # Airflow adds the retries to max_tries each time a task is cleared. A Dag edited to fewer retries is not a clear.
+    # Airflow adds the retries to max_tries each time a task is cleared. If somebody has edited the Dag to more retries,
+    # the difference is negative, and the task counts as not cleared.
     submission = max(0, ti.max_tries - retries)
     return Order(
         request_id=request_id or f"airflow://{name}",
@@ -45,7 +46,7 @@ def region_of(ti: Any) -> list[str]:
     """Returns words that name one iteration of a loop; Airflow 3.4 can run several for one task and map index.
 
     A region is one pass of a loop, or the mapped instances within an iteration. A cleared loop runs in a new region.
-    The region of all tasks outside of loops has the null id; for it the list is empty.
+    All tasks outside of loops have a region with the null id; the list is empty for them.
     """
     region = getattr(ti, "region_id", None)
     return [str(region), str(ti.region_index)] if region and region.int else []

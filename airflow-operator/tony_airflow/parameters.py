@@ -162,5 +162,5 @@ def one_of(name: str, value: str, known: Collection[str]) -> str:
 
 def above_zero(name: str, value: float) -> float:
     if not isinstance(value, (int, float)) or not value > 0:
-        raise ValueError(f"{name}={value!r}: expected seconds above 0")
+        raise ValueError(f"{name}={value!r}: expected a number of seconds above 0")
     return value

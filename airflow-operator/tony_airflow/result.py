@@ -46,7 +46,7 @@ def outputs_of(hook: TonyHook, job_id: str, log: Any, most_bytes: int) -> Any:
         return None
     for problem in document.get("problems", []):
         what = "is left out" if problem["left_out"] else "has texts in place of values that are not JSON numbers"
-        name = json.dumps(problem["name"]) if "name" in problem else "something"
+        name = json.dumps(problem["name"]) if "name" in problem else "an output"
         log.warning("outputs: %s %s: %s", name, what, problem["why"])
     return _fitting(document["outputs"], job_id, log, most_bytes)
 
@@ -54,7 +54,8 @@ def outputs_of(hook: TonyHook, job_id: str, log: Any, most_bytes: int) -> Any:
 def _fitting(outputs: Document, job_id: str, log: Any, most_bytes: int) -> Document:
     """Returns `outputs` without the largest members if all together exceed `most_bytes`."""
     sizes = {name: len(json.dumps({name: value})) for name, value in outputs.items()}
-    total = sum(sizes.values())  # ", " between two members is as long as the braces of one
+    # Each size includes two braces, which are as long as the separator ", " between two members.
+    total = sum(sizes.values())
     left_out = []
     for name in sorted(sizes, key=lambda name: sizes[name], reverse=True):
         if total <= most_bytes:
@@ -65,7 +66,7 @@ def _fitting(outputs: Document, job_id: str, log: Any, most_bytes: int) -> Docum
     if left_out:
         names = ", ".join(json.dumps(name) for name in left_out[:MOST_NAMED])
         more = f" and {len(left_out) - MOST_NAMED} more" if len(left_out) > MOST_NAMED else ""
-        text = "outputs: left out %s%s: the outputs exceed max_output_bytes=%d; see tony outputs %s"
+        text = "outputs: left out %s%s, because the outputs exceed max_output_bytes=%d; all outputs: tony outputs %s"
         log.warning(text, names, more, most_bytes, job_id)
     return {name: value for name, value in outputs.items() if name not in dropped}
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from tony_airflow._compat import state_in_airflow
 
-# The states of a task that Airflow will continue: a worker was shut down, the server or the database did not answer for
-# too long (some 30 s in Airflow 3), or Airflow considered this process dead. If a person marks or clears the task, or
-# the Dag run ends, the task has another state or none.
+# In these states Airflow will continue the task. Airflow ended the process because a worker was shut down, because the
+# server or the database did not answer for too long (some 30 s in Airflow 3), or because Airflow considered the process
+# dead. If a person marks or clears the task, or the Dag run ends, the task has another state or none.
 GOES_ON = ("running", "scheduled", "queued", "deferred", "up_for_retry", "up_for_reschedule", "awaiting_input")
 
 

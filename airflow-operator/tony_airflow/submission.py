@@ -5,7 +5,7 @@
 # an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
 # specific language governing permissions and limitations under the License.
 
-"""The submit of one try: the checks before it, and the record of it."""
+"""Submits the job of one try, after some checks, and records the submission."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tony_airflow.memory import Memory
 from tony_airflow.order import place_of, policy_of
 from tony_airflow.task_try import TaskTry
 
-ONE_QUEUE = "run the tasks of TonY in a queue of one machine"
+ONE_QUEUE = "run the tasks of TonY in an Airflow queue that only one machine serves"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,10 @@ class Submission:
     reattach: str
 
     def submit(self, document: Document, **options: Any) -> str:
-        """Returns the job's id. `options`: those of TonyHook.submit(), and `patience`, in seconds, for tony."""
+        """Returns the job's id. `options`: those of TonyHook.submit(), and `patience`.
+
+        `patience` is the number of seconds for which an unreachable `tony` is retried.
+        """
         order, place, patience = self.task_try.order, place_of(self.task_try.hook.cli), options.pop("patience")
         if self.context["ti"].try_number > 1 and self.task_try.reach(self._find, patience=patience) is None:
             self._expect_here(place)
@@ -47,7 +50,7 @@ class Submission:
         for warning in answer.get("warnings", ()):
             self.log.warning("%s", warning)
         if answer.get("spec_differs"):
-            parts = ", ".join(answer.get("differs_in", ())) or "something"
+            parts = ", ".join(answer.get("differs_in", ())) or "not known"
             self.log.warning("the job was submitted with another spec and keeps it; differences: %s", parts)
         self.log.info("job %s %s for %s", job_id, answer.get("decision", "created"), order.request_id)
         return job_id
@@ -90,9 +93,10 @@ class Submission:
             return
         there = f"{past.get('job_id', 'a job')} was submitted on {past['host']} (home {past['home']})"
         if past["submission"] != self.task_try.order.submission:
-            self.log.warning("before the task was cleared, %s; if that job runs, its watch timeout ends it", there)
+            self.log.warning("before the task was cleared, %s; if that job runs, its watch timeout ends the job", there)
             return
         raise TonyElsewhere(
             f"{there} by an earlier try, but this try runs on {here['host']} (home {here['home']}), where the job is "
-            f"unknown. A try there continues with the job: {ONE_QUEUE}, or clear the task to submit a new job"
+            f"unknown. Only a try on {past['host']} can continue with the job: {ONE_QUEUE}, or clear the task to "
+            "submit a new job"
         )

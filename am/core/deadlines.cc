@@ -87,7 +87,7 @@ void Deadlines::Clear(const ContainerId& id, const Container& container, const A
   containers_[static_cast<size_t>(ContainerLimit::kLeave)].erase({container.leave_by, id});
 }
 
-// If the lease was not renewed for longer than `record_fresh`, no executor could reach this AM, or know that this AM is
+// If the lease was not renewed for longer than `record_fresh`, executors could neither reach this AM nor see that it is
 // the leader. Therefore the silence of each executor counts from now. The limits of executors that were given up are
 // extended, because these executors did not know that they had to stop.
 Decided Job::OnRenewed(Instant now) {
@@ -143,7 +143,7 @@ std::optional<DecisionBody> Job::ExpiredDeadline(Instant now) const {
   if (ends_are_confirmed_) return std::nullopt;
   const auto given_up = deadlines_.Expired(Limit::kGiveUp, now);
   if (!given_up) return std::nullopt;
-  return AttemptEnded{*given_up, Silence(", and no report confirmed that its processes have ended")};
+  return AttemptEnded{*given_up, Silence(", and no report confirmed that the task's processes have ended")};
 }
 
 std::string Job::LateRegistration(const AttemptId& id) const {

@@ -21,9 +21,9 @@ inline constexpr Duration kLeaveLimit{5000};
 // its executor.
 inline constexpr Duration kConfirmLimit{15'000};
 
-// The limits of an attempt. Each limits the time until an event: kAllocate until its container is granted, kRegister
-// until its executor registers, kPublish until its values that others wait for are published, and kGiveUp until its
-// container has ended after the order to kill it.
+// The limits of an attempt. kAllocate limits the time until the attempt's container is granted, and kRegister the time
+// until its executor registers. kPublish limits the time until the attempt has published the values that others wait
+// for. kGiveUp limits the time from the order to kill the container until the container's end.
 enum class Limit { kAllocate, kRegister, kPublish, kGiveUp };
 // The limits of a container. kStop limits the time until the stopped attempt in the container ends, and kLeave the time
 // until its executor exits.
@@ -63,8 +63,8 @@ class Deadlines {
   void CheckSilenceAt(std::optional<Instant> at) { silence_check_ = at; }
   void CheckSilenceBy(Instant by) { silence_check_ = silence_check_ ? std::min(*silence_check_, by) : by; }
 
-  // Ends the process if a limit is set that can no longer be met, or if its time differs from the time in its attempt
-  // or container.
+  // Ends the process if a limit is set that can no longer be met. Also ends the process if a limit's time differs from
+  // the time in the attempt or container.
   void CheckInvariants(const Tasks& tasks, const Containers& containers) const;
 
  private:

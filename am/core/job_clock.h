@@ -17,8 +17,8 @@ struct OwnClocks {
 };
 
 // Returns the time by the job's clock. On the boot where `kept` was saved, the saved clock continues. On another boot
-// wall time is used, but never a time before `newest`, the time of the newest decision. Otherwise a wall clock that was
-// set back would make delays and limits longer than intended.
+// the result is the wall time, or the time of the newest decision (`newest`) if that is later. Otherwise a wall clock
+// that was set back would make delays and limits longer than intended.
 inline Instant NowOfJob(const std::optional<KeptClock>& kept, const OwnClocks& own, std::optional<Instant> newest) {
   if (kept && !own.boot.empty() && kept->boot == own.boot) return Instant(own.since_boot + kept->ahead);
   return newest ? std::max(own.wall, *newest) : own.wall;

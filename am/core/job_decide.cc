@@ -315,7 +315,7 @@ Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   return outcome;
 }
 
-// If the container has no running attempt and is only kept for the next attempt of its task, the container is killed at
+// A container without a running attempt may be kept for the next attempt of its task. Such a container is killed at
 // once, because the preemption would stop the next attempt soon after its start.
 Decided Job::OnPreempting(const ContainerPreempting& notice) {
   constexpr Duration kToReport{1000};

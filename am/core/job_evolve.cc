@@ -141,8 +141,9 @@ Result<Actions> Job::Apply(const GenerationFormed& d, Instant time) {
   return actions;
 }
 
-// In FCFS mode a task's cluster spec lists only the roles that the task depends on. The task itself is listed if it is
-// the only task of its role, and if this role waits for other roles or other roles wait until this role is ready.
+// In FCFS mode a task's cluster spec lists only the roles that the task depends on. The task itself is listed only if
+// its role has a single task. In addition, its role must wait for other roles, or other roles must wait until its role
+// is ready.
 ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) const {
   ClusterSpec cluster{.generation = generation_};
   const RoleSpec* reader = spec_.FindRole(role);
@@ -401,8 +402,8 @@ void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& act
 }
 
 void Job::GiveUp(Attempt& attempt, Instant time) {
-  // An attempt that is being stopped may have called a moment ago. If its executor is cut off from the AM, the executor
-  // stops by itself only after `lost_after`. Therefore the limit is at least that long.
+  // An attempt that is being stopped may have called a moment ago. An executor that is cut off from the AM stops by
+  // itself only after `lost_after`. Therefore the limit is at least that long.
   const bool was_silent = attempt.state != AttemptState::kStopping;
   const Duration limit = was_silent ? kConfirmLimit : std::max(kConfirmLimit, spec_.timers.lost_after);
   deadlines_.Set(Limit::kGiveUp, attempt, time + limit);

@@ -3,8 +3,8 @@
 //
 // In a collective, a task that ends makes the other tasks fail, and the AM may receive their failures first. Therefore
 // two kinds of failures wait before they are judged. A failure that would end the job waits for the time `settle`,
-// because a failure may follow that uses up no restart budget. A failure that names a broken connection to another task
-// waits ten times as long for any other failure, because the task that broke the connection may take long to die.
+// because another failure, which uses no restart budget, may follow. A failure that names a broken connection to
+// another task waits ten times as long, because the task that broke the connection may take long to die.
 #include "am/core/judgement.h"
 
 #include <algorithm>
@@ -240,7 +240,7 @@ std::string Job::ProbableCause(const Attempt& failed) const {
   if (const std::string silent = SilentTasks(failed); !silent.empty())
     return StrCat("; these tasks did not take part: ", silent);
   const Attempt* silent = nullptr;
-  // `left` becomes the task that ended last among the other tasks that have succeeded. The failed task may have lost
+  // Among the other tasks that have succeeded, `left` becomes the one that ended last. The failed task may have lost
   // its connection to this task.
   const Attempt* left = nullptr;
   for (const auto& [id, task] : tasks_.all()) {
@@ -285,8 +285,7 @@ std::optional<Verdict> Job::VerdictOn(const EndedTask& failed) const {
   return JudgeFailure(spec_, results_.ends(), EarlierThan(failed.attempt), failed);
 }
 
-// The decision depends only on the counts of ends, and not on the newest end, because both a success and a tolerated
-// failure may complete the job.
+// The decision depends only on the counts of ends, because both a success and a tolerated failure may complete the job.
 std::optional<DecisionBody> Job::CompletionDecision() const {
   if (state_ != JobState::kRunning) return std::nullopt;
   for (const RoleSpec& role : spec_.roles) {
@@ -359,9 +358,9 @@ Result<Actions> Job::Apply(const RoleDetached& d, Instant) {
 
 // The policy of hangs: when a time limit ends a job, its message names the tasks that stopped writing first.
 
-// Returns the tasks that have been silent longest, e.g. "; silent: worker:3 for 58.1 s". In a collective that hangs,
-// all tasks stop writing one after the other, the cause first. Therefore the report names only the tasks that have been
-// silent for at least half as long as the first one.
+// Returns the tasks that have been silent longest, e.g. "; no output from worker:3 for 58.1 s". In a collective that
+// hangs, all tasks stop writing one after the other, and the task that causes the hang stops first. Therefore the
+// report names only the tasks that have been silent for at least half as long as the first one.
 std::string Job::HangReport(Instant now) const {
   std::vector<std::pair<Duration, TaskId>> silent;
   for (const auto& [id, task] : tasks_.all()) {

@@ -21,7 +21,7 @@
 namespace tony::am {
 
 struct Opening {
-  // `tasks` start together. `missing` are those tasks that have not registered.
+  // `tasks` start together. `missing` holds the tasks that have not registered yet.
   std::set<TaskId> tasks, missing;
   // `placed` is the number of tasks that have a container. `unplaced` is the number of tasks whose container is
   // requested and not granted.

@@ -60,8 +60,9 @@ class Planner {
     return budget;
   }
 
-  // Returns true if the role has its own budget for this scope. A role's own budget replaces the job's budget for the
-  // smallest scope in which the role can restart, and counts only restarts that the role's tasks caused.
+  // Returns true if the role has its own budget for this scope. A role's own budget applies to the smallest scope in
+  // which the role can restart. It replaces the job's budget for this scope, and counts only restarts that the role's
+  // tasks caused.
   bool HasOwn(RestartScope scope) const { return role_.restarts && scope == Smallest(); }
 
   bool Counts(const PastRestart& restart, Duration window) const {

@@ -83,8 +83,8 @@ void Checkpoints::Compare(const std::optional<Checkpoint>& newest) {
 
 // ---- policy of Job
 
-// An executor gets no further attempt if the executor itself failed, if its container is being ended, or if it was
-// released and may have exited.
+// An executor gets no further attempt in three cases: the executor itself failed, its container is being ended, or the
+// executor was released and may have exited.
 bool Job::CanRenew(const Attempt& ended) const {
   if (!ended.reported || ended.container.value.empty()) return false;
   const Container& container = containers_.at(ended.container);
@@ -174,8 +174,8 @@ std::optional<DecisionBody> Job::NextOfRestarts(Instant now) const {
 
 std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) const {
   if (!restart.ending.empty()) return std::nullopt;
-  // The check for progress comes before the check of the delay. The search for a checkpoint began after the delay, but
-  // the clock of a new AM may be behind, and show a time within the delay.
+  // The check for progress comes before the check of the delay. The search for a checkpoint began after the delay.
+  // However, the clock of a new AM may be behind, and show a time within the delay.
   if (restart.noted && ConcernsTracked(restart) && checkpoints_.without_progress() >= spec_.checkpoint.most_fruitless)
     return JobStopping{WithoutProgress(restart), spec_.timers.grace};
   if (now < restart.not_before) return std::nullopt;
@@ -283,7 +283,7 @@ Verdict Job::WithoutProgress(const Restart& restart) const {
   Verdict verdict = FailedBy(ended);
   const std::string newest =
       checkpoints_.newest() ? StrCat("than ", checkpoints_.newest()->path) : StrCat("in ", spec_.checkpoint.directory);
-  verdict.message += StrCat("; ", Times(checkpoints_.without_progress()), " without a newer checkpoint ", newest);
+  verdict.message += StrCat("; ", Times(checkpoints_.without_progress()), " produced no newer checkpoint ", newest);
   return verdict;
 }
 

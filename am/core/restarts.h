@@ -1,6 +1,6 @@
-// Restarts have three parts. The first is a pure rule over the spec, the failure and the earlier restarts: whether a
-// failed task restarts, when, with which other tasks, and which budget the restart uses up. The others are the restarts
-// that were decided, and the checkpoints that they resume from.
+// This file has three parts. The first part has pure functions that decide from the spec, the failure and the earlier
+// restarts whether a failed task restarts. They also decide when, with which other tasks, and from which budget. The
+// second part holds the restarts that were decided, and the third part the checkpoints from which restarts resume.
 //
 //   RestartDecided --> open: its tasks are in Backoff --all have ended with their containers, the delay is over-->
 //       RestartBegan --in a running generation--> joining: its attempts start together when all of them have an address
@@ -155,8 +155,8 @@ class Checkpoints {
   void NoteResume(const AttemptId& id) { resumed_from_ = ResumeOf(id); }
   void Note(const std::optional<Checkpoint>& newest) { newest_ = newest; }
   // Compares `newest`, the checkpoint that was found for a restart of tracked tasks, with the result of the previous
-  // search. If `newest` is newer, the previous restart made progress; otherwise it made none. The first search is
-  // compared with nothing.
+  // search. If `newest` is newer, the previous restart made progress; otherwise it made none. The first search is not
+  // compared, because no earlier result exists.
   void Compare(const std::optional<Checkpoint>& newest);
   // The number of consecutive searches that found no newer checkpoint.
   int without_progress() const { return without_progress_; }

@@ -11,10 +11,10 @@ namespace tony {
 
 class AmLauncher : public Arbiter {
  public:
-  // Starts the AM, or the process that starts the AM. Returns true once that process runs, which is before the AM
-  // answers. Returns false if nothing was started, because a process of the job lives or is starting, or because the
-  // job has ended. After a start, Look() returns kStarting to every caller until the started process holds its lock,
-  // which may take long on a busy machine.
+  // Starts the AM, or the process that starts the AM. Returns true as soon as the started process runs; the AM may not
+  // answer calls yet. Returns false if nothing was started, because a process of the job lives or is starting, or
+  // because the job has ended. After a start, Look() returns kStarting to every caller until the started process has
+  // taken its lock. On a busy machine this may take long.
   virtual Result<bool> Start(const JobRecords& records) = 0;
 
   // The result of LookAfter(), which checks an arbiter that may hang.

@@ -1,8 +1,9 @@
-// The view of a job's supervision from outside: which of its processes live, and whether the job is lost. Verbs (the
-// commands of `tony`) and adapters (the plugins for workflow engines) use this interface, so they need no knowledge of
-// locks and processes. LocalArbiter implements it, and so does AmLauncher, which can also start an AM.
+// This interface shows the supervision of a job to programs outside the job: which processes of the job live, and
+// whether the job is lost. Verbs (the commands of `tony`) and adapters (the plugins for workflow engines) use this
+// interface, so they need no knowledge of locks and processes. LocalArbiter implements this interface, and so does
+// AmLauncher, which can also start an AM.
 //
-// The process that finalizes a job also writes the job's records in other places: its line in ended.log and the
+// The process that finalizes a job also writes the job's records in other places: the job's line in ended.log and the
 // files of TonY's history. That process is the arbiter (on one machine the keeper, just before it exits), or the
 // caller of Settle() if no arbiter lives. No AM, verb or adapter writes these records. `tony gc` and `tony history
 // --export` add missing records.
@@ -61,8 +62,8 @@ class Arbiter {
   // Returns a function that makes a client's channel to the job's AM at a host and port. The function is empty if AMs
   // of this backend do not listen at a host and port.
   virtual Result<MakeChannel> WayToAm(const JobRecords&) const { return MakeChannel(); }
-  // Executes a kill of a job that still waits for its first AM, because that wait may be long. Returns false if nothing
-  // was done, because the AM or the keeper of the job decides about the kill.
+  // Kills a job that still waits for its first AM. Such a wait may be long. Returns false, and does nothing, if the AM
+  // or the keeper of the job decides about the kill.
   virtual Result<bool> EndBeforeFirstAm(const JobRecords&, const KillRequest&) const { return false; }
   // Ends a job whose records cannot be read or written, as a kill without a condition would. Waits up to `limit` until
   // no process of the job is left. Returns how the job ended, or a status without a verdict if the job is still ending.
@@ -72,9 +73,9 @@ class Arbiter {
                                                              Duration /*limit*/) const {
     return std::optional<JobStatus>();
   }
-  // Requests that the scheduler ends the job, which needs neither an AM nor the job's records. The caller has judged
-  // the conditions of the kill. Waits a few seconds at most. May be repeated, and called from any thread. Returns false
-  // if the backend's jobs are ended only by their keepers.
+  // Asks the scheduler to end the job. This needs neither an AM nor the job's records. The caller has already checked
+  // the conditions of the kill. The call waits at most a few seconds, may be repeated, and may be made on any thread.
+  // Returns false if only keepers end the jobs of this backend.
   virtual Result<bool> EndInScheduler(const JobId&, const std::string& /*reason*/) const { return false; }
   // Returns a text for people that says where to find the reason why the job's keeper does not stay alive, and contains
   // the keeper's last log line.

@@ -23,8 +23,8 @@ namespace tony {
 // A Backend has no state of its own and may be used by any thread.
 class Backend {
  public:
-  // `keeps_programs` is true if jobs run programs of this machine. Each job then keeps the programs that it was
-  // submitted with.
+  // `keeps_programs` is true if jobs run programs of this machine. Each job then keeps a copy of the programs with
+  // which the job was submitted.
   explicit Backend(bool keeps_programs) : keeps_programs_(keeps_programs) {}
   virtual ~Backend() = default;
   bool keeps_programs() const { return keeps_programs_; }

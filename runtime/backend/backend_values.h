@@ -20,7 +20,7 @@ enum class CheckFor { kSubmit, kPlan };
 
 struct CheckedJob {
   std::vector<std::string> notes;  // for people, one per line
-  // The id that the scheduler has reserved for the job. Empty: the store of jobs chooses one.
+  // The id that the scheduler has reserved for the job; if empty, the job store chooses the id.
   JobId id;
 };
 

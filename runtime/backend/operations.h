@@ -15,7 +15,8 @@ class Operations {
   virtual Result<QueueView> Queue() const = 0;
   // Removes garbage in other places; the caller removes the garbage on this machine.
   virtual Result<Garbage> CollectGarbage(const GarbageOrder&) const { return Garbage(); }
-  virtual Checks Doctor() const = 0;  // problems for jobs, and their solutions
+  // Returns the checks of `tony doctor` for this scheduler. They show what prevents jobs from running, and what to do.
+  virtual Checks Doctor() const = 0;
 };
 
 }  // namespace tony

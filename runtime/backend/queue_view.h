@@ -40,12 +40,13 @@ struct QueueShare {
   std::string name;
   // True if the queue runs and has no child queues.
   bool takes_jobs = false;
-  bool is_open = false;  // this user may submit
+  // True if this user may submit jobs to the queue.
+  bool is_open = false;
   double guaranteed = 0, most = 0, used = 0;
   int running = 0, waiting = 0;  // numbers of jobs
 };
 
-// The state of a scheduler's queue. Fields that the scheduler does not know or have are empty.
+// The state of a scheduler's queue. A field is empty if the scheduler does not have or know its value.
 struct QueueView {
   std::string place;        // folder or address of the queue
   bool is_private = false;  // only this user's jobs

@@ -1,7 +1,8 @@
-// The source of an AM's containers. LocalScheduler, YarnScheduler and the simulator implement this interface.
+// The interface through which an AM gets its containers. LocalScheduler, YarnScheduler and the simulator implement it.
 //
-// Loop thread only. Calls return at once; results are sent to the sink, never inside a call. A new AM may repeat every
-// call: a container is known by its id, and a repeated request changes nothing.
+// All functions must be called on the thread of the event loop. They return at once, and send their results to the sink
+// later, never inside a call. A new AM may repeat every call, because the id identifies a container and a repeated
+// request changes nothing.
 #pragma once
 
 #include <functional>
@@ -30,8 +31,8 @@ class Scheduler {
   virtual void Stop(const ContainerId& container, StopMode mode) = 0;
   // Reports the progress of the job, from 0 to 1, for people who watch the scheduler and not the job.
   virtual void TellProgress(double done) = 0;
-  // Ends everything that is left of the job with this verdict, and prevents that an AM starts again. `done` is called
-  // when the end is recorded.
+  // Ends the job with this verdict, stops all processes that are left of the job, and prevents another start of an AM.
+  // `done` is called when the end is recorded.
   virtual void Finish(const Verdict& verdict, std::function<void()> done) = 0;
 };
 

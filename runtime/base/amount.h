@@ -33,8 +33,9 @@ std::optional<Amount> ParseAmount(std::string_view text);
 // Returns the text that ParseAmount() reads, e.g. "500M".
 std::string ToString(const Amount& amount);
 
-// Returns how much a request is in `unit`, in which a cluster counts the resource. nullopt: it is not a whole number of
-// this unit, or does not fit into 64 bits, or a unit is unknown. Hadoop would round it down without a message.
+// Converts the amount of a request to `unit`, the unit in which a cluster counts the resource. nullopt: the result is
+// not a whole number or does not fit into 64 bits, or a unit is unknown. Hadoop would round a fraction down without a
+// message.
 std::optional<int64_t> InUnit(const Amount& amount, std::string_view unit);
 
 }  // namespace tony

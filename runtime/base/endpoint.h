@@ -27,8 +27,8 @@ struct SocketName {
   auto operator<=>(const SocketName&) const = default;
 };
 
-// Where an application master listens: on its own machine at a Unix socket in the job's folder, otherwise at a host and
-// port.
+// The address at which an application master listens: a Unix socket in the job's folder if the job runs on one machine,
+// otherwise a host and a port.
 using Address = std::variant<SocketName, Endpoint>;
 
 inline std::string ToString(const Address& address) {

@@ -28,8 +28,8 @@ using WaitType = asio::posix::descriptor_base::wait_type;
 class Descriptor;
 using Descriptors = std::map<int, std::weak_ptr<Descriptor>>;
 
-// A Descriptor is an fd as Asio knows it. Asio registers an fd only once, so a readable and a writable watch
-// share it. The caller of the watch owns the fd.
+// A Descriptor is an fd that is registered with Asio. Asio registers an fd only once, so a readable and a writable
+// watch share one Descriptor. The caller of the watch owns the fd.
 class Descriptor {
  public:
   Descriptor(asio::io_context& io, int fd, Descriptors& all) : fd_(fd), all_(all), asio_(io) {

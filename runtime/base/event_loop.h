@@ -23,7 +23,7 @@ namespace tony {
 class EventLoop {
  public:
   using Callback = std::function<void()>;
-  // A pending timer or a watched descriptor. Destroying the handle cancels it.
+  // A pending timer or a watched descriptor. Destroying the handle cancels the timer or the watch.
   struct Handle {
     virtual ~Handle() = default;
   };

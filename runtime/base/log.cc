@@ -9,8 +9,8 @@
 
 #include "runtime/base/strings.h"
 
-// Only this file includes spdlog. The header-only form is used, although it makes the build slower, because Debian has
-// no static spdlog, and another shared library would slow down the start of every executor.
+// Only this file includes spdlog. The header-only form makes the build slower. It is used because Debian has no static
+// spdlog, and a further shared library would slow down the start of every executor.
 #define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 

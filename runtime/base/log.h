@@ -8,8 +8,8 @@
 
 namespace tony {
 
-// kInfo is for an operator who reads the log a month later, kDebug for development, kWarn for failures that will be
-// retried, and kError for failures that will not be retried.
+// kInfo is for an operator who reads the log a month later, and kDebug is for development. kWarn is for failures that
+// will be retried, and kError is for failures that will not be retried.
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
 // Opens the log on standard error. Each line names `program`. Must be called once, at the beginning of main.

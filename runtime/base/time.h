@@ -31,8 +31,8 @@ class Clock {
 };
 
 // Shows the wall time at the start of the process plus the time that has passed since, including the machine's sleep.
-// The clock never steps while the process lives, whatever happens to the machine's clock. All RealClocks of a process
-// show the same time.
+// The clock never steps while the process lives, even if the machine's clock is set. All RealClocks of a process show
+// the same time.
 class RealClock : public Clock {
  public:
   Instant Now() const override;

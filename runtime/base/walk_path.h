@@ -1,5 +1,6 @@
 // Opens a folder part by part, and finds each user who could replace the folder by another one. The caller gets the
-// open folder, because a path that is opened by name after a check may lead to another folder than the checked one.
+// open folder. If the caller opened the path by its name after the check, the path might lead to another folder than
+// the checked one.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,8 +14,9 @@
 
 namespace tony {
 
-// A part of a path that a user other than root can replace. That user is the owner of the folder that contains the
-// part, the owner of a link, the owner of an entry of a sticky folder such as /tmp, or every user.
+// A part of a path that a user other than root can replace. The user may be the owner of the folder that contains the
+// part, the owner of a link, or the owner of an entry in a sticky folder such as /tmp. In a folder that everybody may
+// write, every user can replace the part.
 struct PathRisk {
   std::filesystem::path part;
   uid_t user = 0;

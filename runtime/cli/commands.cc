@@ -38,7 +38,8 @@ constexpr size_t kAny = 1'000'000;
 
 const OptionSpec kLogs = {"logs", kFlag, "", "show the tasks' output while waiting, instead of the table"};
 const OptionSpec kQuiet = {"quiet", kFlag, "", "do not suggest next commands", "q"};
-const OptionSpec kColour = {"color", kValue, "WHEN", "always, never, or auto: on a terminal, unless $NO_COLOR is set"};
+const OptionSpec kColour = {"color", kValue, "WHEN",
+                            "always, never, or auto: colours on a terminal, unless $NO_COLOR is set"};
 const OptionSpec kJson = {"json", kFlag, "", "one JSON object on standard output"};
 
 Verb MakeVerb(Result<int> (*run)(const CommandLine& line), std::string_view name, std::string_view words,
@@ -60,8 +61,8 @@ bool AsksForJson(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"), IsJson);
 }
 
-// Fails if the limit of open files is too low. The process needs the files that are open at the start, an event loop
-// with its timer and signals, a file watch, a connection, and one more file at a time.
+// Fails if the limit of open files is too low. The process needs descriptors for the files that are open at the start,
+// for an event loop with a timer and signals, for a file watch, for a connection, and for one more file at a time.
 Status CheckOpenFiles() {
   constexpr rlim_t kLeast = 24;
   rlimit limit{};
@@ -90,8 +91,8 @@ Status CheckStack() {
   const int64_t room = (static_cast<int64_t>(limit.rlim_cur) - StackInUse()) / 1024;
   if (room >= kLeastKib) return Ok();
   return Error{ErrorCode::kUnavailable,
-               StrCat("the stack has room for ", std::max<int64_t>(0, room), " KiB here (ulimit -s), and tony needs ",
-                      kLeastKib, "; raise the limit")};
+               StrCat("the stack limit here (ulimit -s) leaves ", std::max<int64_t>(0, room), " KiB, and tony needs ",
+                      kLeastKib, " KiB; raise the limit")};
 }
 
 // Switches to the rights of the home's owner (SwitchToHomeOwner). `tony list --queue` and an `explain-exit` without
@@ -101,7 +102,7 @@ Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
   TRY_ASSIGN(const auto owner, SwitchToHomeOwner());
   if (owner && (command.verb.name == "submit" || command.verb.name == "run"))
-    Say(StrCat("tony: warning: the home belongs to ", *owner,
+    Say(StrCat("tony: warning: TonY's home folder belongs to ", *owner,
                "; the job will run as this user, but with root's environment variables"));
   return Ok();
 }
@@ -127,7 +128,7 @@ Error UnknownCommand(const std::string& verb) {
   for (const Verb& command : Verbs()) known.emplace_back(command.verb.name);
   const std::string nearest = Nearest(verb, known);
   return {ErrorCode::kUsage, nearest.empty()
-                                 ? StrCat("unknown command \"", verb, "\"; \"tony help\" lists them")
+                                 ? StrCat("unknown command \"", verb, "\"; \"tony help\" lists all commands")
                                  : StrCat("unknown command \"", verb, "\"; did you mean \"", nearest, "\"?")};
 }
 
@@ -145,17 +146,18 @@ std::vector<Verb> Verbs() {
           With(SpecOptions(),
                {{"detach", kFlag, "", "do not wait for the end; the job continues without this command"},
                 kLogs,
-                {"request-id", kValue, "ID", "name of the request; a second submit with this ID finds the job"},
+                {"request-id", kValue, "ID",
+                 "name of the request; a second submit with this ID finds the job of the first"},
                 {"submission", kValue, "N", "a higher number requests a new job for the same ID; default 0"},
                 {"on-existing", kValue, "POLICY",
-                 "which job of an earlier submit is used: adopt (default: a running or succeeded job), attach (a "
-                 "running job) or never (none)"},
+                 "which job of an earlier submit is used: adopt, the default, uses a running or succeeded job; attach "
+                 "uses a running job; never uses none"},
                 {"owner", kValue, "TOKEN", "token of the job's new owner"},
                 {"first-try", kFlag, "",
-                 "this is an engine's first try: replace a job that runs another program, and do not adopt a result "
-                 "that was acknowledged (tony ack)"},
+                 "this is the first try of a workflow engine: replace a job that runs another program, and do not "
+                 "adopt a result that was acknowledged (tony ack)"},
                 {"run", kValue, "TOKEN",
-                 "token of the engine's run, the same for all tries; identifies the jobs of the run"},
+                 "token of the workflow engine's run, the same for all tries; identifies the jobs of the run"},
                 {"watch-timeout", kValue, "SECONDS", "end the job as abandoned after SECONDS without client activity"},
                 kQuiet,
                 kJson})),
@@ -168,10 +170,10 @@ std::vector<Verb> Verbs() {
                 {"memory", kValue, "SIZE", "memory of each worker, default 2g"},
                 {"cpus", kValue, "N", "cores of each worker"},
                 {"gpus", kValue, "N", "GPUs of each worker"},
-                {"nproc-per-node", kValue, "N", "processes per worker, or gpu: one for each of its GPUs"},
+                {"nproc-per-node", kValue, "N", "processes per worker, or gpu: one process for each GPU of the worker"},
                 {"name", kValue, "NAME", "name of the job"},
                 {"src_dir", kValue, "PATH", "folder of the program, instead of this folder"},
-                {"python_venv", kValue, "PATH", "a virtual environment, which is named venv in each worker's folder"},
+                {"python_venv", kValue, "PATH", "a virtual environment, which each worker finds as venv in its folder"},
                 {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the workers' processes"},
                 {"secrets-fd", kValue, "FD", "read secret variables as a JSON object from this file descriptor"},
                 {"conf", kRepeated, "KEY=VALUE", "set one more property"},
@@ -204,19 +206,18 @@ std::vector<Verb> Verbs() {
           RunWait, "wait", "JOB", 1, 1,
           "wait for the end of a job, as submit does; restarts the application master of a local job if it has died",
           {{"timeout", kValue, "SECONDS", "give up after SECONDS; exit 69 if the job has not ended"},
-           {"since", kValue, "SEQ", "return at the first change after SEQ; exit 0 while the job has not ended"},
-           {"owner", kValue, "TOKEN", "return as soon as the job has another owner; exit 0"},
+           {"since", kValue, "SEQ",
+            "return at the first change after the change number SEQ; exit 0 if the job has not ended"},
+           {"owner", kValue, "TOKEN", "return, with exit code 0, as soon as the job has an owner other than TOKEN"},
            {"watcher", kValue, "TOKEN", "token of this watcher; cancels the planned kills of other watchers"},
            {"follow", kFlag, "", "print every change"},
            kQuiet,
            kJson}),
       MakeVerb(RunWatch, "watch", "[JOB...] [-]", 0, kAny,
-               "print every change of several jobs until all have ended; with -, or without JOB, also of jobs named on "
-               "standard "
-               "input: "
-               "a line JOB adds a job, a line -JOB removes it",
+               "print every change of several jobs until all have ended; with -, or without JOB, read more jobs from "
+               "standard input: a line JOB adds a job, a line -JOB removes it",
                {{"watcher", kValue, "TOKEN", "token of this watcher"}, kJson}),
-      MakeVerb(RunKill, "kill", "[JOB]", 0, 1, "end a job and wait until nothing of it is left",
+      MakeVerb(RunKill, "kill", "[JOB]", 0, 1, "end a job and wait until none of its processes is left",
                {{"request-id", kValue, "ID", "kill the job of this request, even if it is submitted later"},
                 {"if-owner", kValue, "TOKEN", "kill the job only if TOKEN is its owner"},
                 {"if-watcher", kValue, "TOKEN", "kill the job only if TOKEN is its newest watcher"},
@@ -231,42 +232,43 @@ std::vector<Verb> Verbs() {
       MakeVerb(RunFind, "find", "", 0, 0, "find the job of a request",
                {{"request-id", kValue, "ID", "request id of the submit"}, kJson}),
       MakeVerb(RunRecover, "recover", "[JOB]", 0, 1,
-               "start an application master for a job of this machine that has none; without JOB, for all such jobs",
-               {kJson}),
+               "start an application master for a local job that has none; without JOB, for all such jobs", {kJson}),
       MakeVerb(
           RunLogs, "logs", "JOB [ROLE | TASK[#ATTEMPT]]...", 1, kAny,
-          "print the output of all tasks, or of worker, worker:0, worker:0#2; with several tasks, each line as \"TASK "
-          "| "
-          "output\" or \"TASK ! error\"",
-          {{"follow", kFlag, "", "follow until the job has ended, and return its verdict and exit code", "f"},
+          "print the output of all tasks, or of a role (worker), a task (worker:0) or an attempt (worker:0#2); with "
+          "several tasks, each line is \"TASK | output\" or \"TASK ! error\"",
+          {{"follow", kFlag, "",
+            "print new lines until the job has ended, and then its verdict; exit 1 if the job did not succeed", "f"},
            {"stdout", kFlag, "", "standard output only"},
            {"stderr", kFlag, "", "standard error only"},
            {"tail", kValue, "LINES", "the last LINES lines of each stream; with -f, start with these lines", "n"},
            {"since", kValue, "TIME",
-            "only lines written after TIME: 30s, 10m, 2h, 14d ago, 2026-11-21 or 2026-11-21T09:30Z; exact to a second"},
+            "only lines written after TIME, exact to a second; TIME is an age (30s, 10m, 2h, 14d) or a date "
+            "(2026-11-21, 2026-11-21T09:30Z)"},
            {"grep", kValue, "REGEX", "only lines that match this RE2 expression; (?i)... ignores case"},
            {"timestamps", kFlag, "", "print when each line was written, exact to a second; - if unknown", "t"},
-           {"cursor", kValue, "CURSOR", "continue at the cursor that an earlier answer (--json) has"},
+           {"cursor", kValue, "CURSOR", "continue at the cursor of an earlier answer with --json"},
            {"max-bytes", kValue, "N", "at most N bytes of text in one answer; with --tail the last N bytes"},
            kQuiet,
            kJson}),
       MakeVerb(RunOutputs, "outputs", "JOB", 1, 1,
                "print the JSON object that the chief of an ended job left in $TONY_OUTPUT_FILE", {kJson}),
       MakeVerb(RunHistory, "history", "[JOB]", 0, 1,
-               "show the history of a job: attempts, restarts, use of time; without JOB, list the jobs that have ended",
+               "show the history of a job: attempts, restarts, time in each state; without JOB, list the jobs that "
+               "have ended",
                {{"state", kValue, "STATE", "only jobs in this final state: SUCCEEDED, FAILED, KILLED"},
                 {"class", kValue, "CLASS", "only jobs of this outcome class, e.g. oom"},
                 {"name", kValue, "GLOB", "only jobs whose name matches GLOB"},
                 {"user", kValue, "NAME", "only jobs of this user"},
                 {"request-id", kValue, "ID", "only jobs of this request"},
                 {"since", kValue, "TIME",
-                 "only jobs that ended after TIME: 2026-11-21, 2026-11-21T09:30Z, or 14d, 12h, 30m ago"},
+                 "only jobs that ended after TIME: a date (2026-11-21, 2026-11-21T09:30Z) or an age (14d, 12h, 30m)"},
                 {"until", kValue, "TIME", "only jobs that ended before TIME"},
                 {"limit", kValue, "N", "at most N jobs, default 50; 0: all"},
                 {"stats", kFlag, "", "print only counts by state and class"},
                 {"reindex", kFlag, "", "rebuild the list from the folders of the jobs"},
                 {"conf", kFlag, "", "print the job's configuration: each property and its origin"},
-                {"events", kFlag, "", "print each decision of its application masters, one per line"},
+                {"events", kFlag, "", "print each decision of the job's application masters, one per line"},
                 {"export", kFlag, "",
                  "write the files for TonY's portal and Dr. Elephant again, below tony.history.location"},
                 {"serve", kFlag, "", "serve pages of ended jobs to a browser on this machine, until Ctrl-C"},
@@ -296,9 +298,8 @@ std::vector<Verb> Verbs() {
                 {"man", kFlag, "", "print the manual page of all commands, for man"}},
                false),
       MakeVerb(RunCompletion, "completion", "SHELL", 1, 1,
-               "print the script that completes commands, options, jobs and keys in bash, zsh or fish: source <(tony "
-               "completion "
-               "bash)",
+               "print the script that completes commands, options, jobs and keys in bash, zsh or fish; in bash, run: "
+               "source <(tony completion bash)",
                {}, false),
       MakeVerb(RunComplete, "complete", "-- WORD...", 0, kAny,
                "print completion candidates; called by the scripts of tony completion", {}, false),

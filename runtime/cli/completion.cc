@@ -18,8 +18,8 @@
 namespace tony {
 namespace {
 
-// A word that the shell offers. The candidates come from the table of verbs, the jobs of this machine and the table of
-// keys, for all shells alike.
+// A word that the shell offers. For all shells, the candidates come from the table of verbs, from the jobs of this
+// machine and from the table of keys.
 
 struct Candidate {
   std::string word;
@@ -177,9 +177,9 @@ void CompleteVerb(const VerbSpec& verb, const std::vector<std::string>& words, C
   AddWords(verb, before, found);
 }
 
-// Returns the candidates for the last of `words`, which is being typed and may be empty. The first of `words` is
-// the one after "tony". Only this machine's disk is read: a cluster's jobs are offered only if this machine has a
-// note of them.
+// Returns the candidates for the last word in `words`. The user is typing this word, and it may be empty. The first
+// word in `words` is the word after "tony". Only this machine's disk is read. A job on a cluster is offered only if
+// this machine has a note about the job.
 Candidates Complete(const std::vector<std::string>& words) {
   Candidates found;
   if (words.empty()) return found;
@@ -193,9 +193,9 @@ Candidates Complete(const std::vector<std::string>& words) {
   return found;
 }
 
-// The script for bash. Bash splits words at : and =, which our words contain. The script therefore splits the line
-// itself, and completes only the part of the word behind its last : or =.
-constexpr std::string_view kBash = R"(# tony's completion for bash: source <(tony completion bash)
+// The script for bash. Bash splits words at : and =, and candidates contain these characters. The script therefore
+// splits the line itself, and completes only the part of a word after the word's last : or =.
+constexpr std::string_view kBash = R"(# tony's completion for bash; to load it, run: source <(tony completion bash)
 _tony() {
   local line=${COMP_LINE:0:COMP_POINT} words word candidate files=
   read -r -a words <<<"$line"
@@ -217,7 +217,7 @@ complete -F _tony tony
 )";
 
 constexpr std::string_view kZsh = R"(#compdef tony
-# tony's completion for zsh: as _tony in a folder of $fpath, or source <(tony completion zsh)
+# tony's completion for zsh: save this file as _tony in a folder of $fpath, or run: source <(tony completion zsh)
 _tony() {
   local line word text files=
   local -a described open
@@ -238,7 +238,7 @@ _tony() {
 if [[ ${funcstack[1]-} == _tony ]]; then _tony "$@"; else compdef _tony tony; fi
 )";
 
-constexpr std::string_view kFish = R"(# tony's completion for fish: tony completion fish | source
+constexpr std::string_view kFish = R"(# tony's completion for fish; to load it, run: tony completion fish | source
 function __tony_complete
   set -l words (commandline -opc) (commandline -ct)
   set -l word (commandline -ct)

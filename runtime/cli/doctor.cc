@@ -98,7 +98,7 @@ Check CheckHomeDisk(const fs::path& home, const std::string& about) {
     check.advice = "free some space, or set TONY_HOME to a folder on another disk; \"tony gc\" removes old jobs";
   } else if (!CanCreateFilesIn(home)) {
     check.health = Health::kFail;
-    check.text += StrCat(", and it may not be written: ", ErrnoText(errno));
+    check.text += StrCat(", and you may not create files there: ", ErrnoText(errno));
     check.advice = "set TONY_HOME to a folder that you may write";
   } else if (system->is_noexec) {
     check.health = Health::kWarn;
@@ -110,7 +110,8 @@ Check CheckHomeDisk(const fs::path& home, const std::string& about) {
   } else if (system->network) {
     check.health = Health::kWarn;
     check.advice =
-        "jobs hang while that file system does not respond; set TONY_HOME to a folder on a disk of this machine";
+        "jobs hang while the network file system does not respond; set TONY_HOME to a folder on a disk of this "
+        "machine";
   }
   return check;
 }
@@ -119,14 +120,15 @@ Checks CheckHome() {
   const auto named = NamedHome();
   if (!named.ok()) return {FailOf("home", named.error(), "set TONY_HOME to a folder that you may write")};
   const auto home = FindHome(*named, geteuid());
-  if (!home.ok()) return {FailOf("home", home.error(), "or set TONY_HOME to a folder of your own")};
+  if (!home.ok()) return {FailOf("home", home.error(), "set TONY_HOME to a folder of your own")};
   const std::string about =
-      home->is_below ? StrCat(", your folder in ", named->string(), ", which all its users share") : "";
+      home->is_below ? StrCat(", your folder in ", named->string(), ", which several users share") : "";
   Checks checks = {CheckHomeDisk(home->path, about)};
   if (home->is_open) {
     checks.push_back(
         {"home", Health::kWarn, StrCat(home->path.string(), ": other users may replace its content"),
-         StrCat("chmod go-w ", home->path.string(), "; the next submit does this and installs its programs again")});
+         StrCat("chmod go-w ", home->path.string(),
+                "; otherwise the next submit does this, and copies TonY's programs there again")});
   }
   const auto walked = WalkPath(home->path);
   const PathRisk* const risk = walked.ok() && !home->is_below ? walked->RiskFromOthers(geteuid()) : nullptr;
@@ -175,9 +177,10 @@ Checks CheckPrograms() {
   const auto home = TonyHome();
   if (!home.ok()) return {{"programs", Health::kOk, beside, ""}};
   const std::string store = (*home / "programs").string();
-  if (AllowsExecution(store)) return {{"programs", Health::kOk, StrCat(beside, "; jobs keep copies in ", store), ""}};
+  if (AllowsExecution(store))
+    return {{"programs", Health::kOk, StrCat(beside, "; jobs keep copies of them in ", store), ""}};
   return {{"programs", Health::kWarn,
-           StrCat(beside, "; jobs keep no copies: ", store, " is on a file system mounted noexec"),
+           StrCat(beside, "; jobs keep no copies of them, because ", store, " is on a file system mounted noexec"),
            "replace programs only while no job runs, or set TONY_HOME to a folder in which programs may run"}};
 }
 
@@ -204,8 +207,8 @@ Checks CheckService() {
     return {{"service", Health::kOk, "jobs submitted here are not part of a systemd service", ""}};
   return {{"service", Health::kWarn,
            StrCat("jobs submitted here are part of ", service,
-                  ": systemd may kill them when the service stops or restarts, because SIGTERM to a job's keeper kills "
-                  "the job"),
+                  ": systemd may kill them when the service stops or restarts, because a job ends when its supervisor "
+                  "(keeper) gets SIGTERM"),
            StrCat("as root: mkdir -p /etc/systemd/system/", service,
                   ".d; printf '[Service]\\nKillMode=process\\nDelegate=yes\\n' >/etc/systemd/system/", service,
                   ".d/10-tony.conf; systemctl daemon-reload; or submit through systemd-run --scope")}};

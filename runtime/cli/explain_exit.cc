@@ -33,7 +33,7 @@ ChargeWords WordsOf(Charge charge) {
     case Charge::kCharged:
       return {"charged", "if the program has restarts left (tony.restart.<scope>.budget; by default it has none)"};
     case Charge::kFree:
-      return {"free", "yes, and the program's restarts are not charged for it (tony.restart.lost.budget)"};
+      return {"free", "yes, and the restart is not charged to the program (limit: tony.restart.lost.budget)"};
   }
   CHECK(false);
 }
@@ -82,9 +82,10 @@ std::string Line(const std::string& name, std::string_view text) {
 }
 
 constexpr std::string_view kPrecedence =
-    "TonY uses the first rule that matches; among rules for lines of stderr, the rule for the latest line. The class\n"
-    "in the file that $TONY_ERROR_FILE names overrides all rules. The job's own rules (tony.failure.exit.CODE,\n"
-    "tony.failure.signal.NAME, tony.failure.pattern.ANY) are tried before the built-in ones. Exit code 0 is success.\n";
+    "TonY uses the first rule that matches. If several rules match lines of stderr, the rule that matches the latest\n"
+    "line is used. The class in the file that $TONY_ERROR_FILE names overrides all rules. The job's own rules\n"
+    "(tony.failure.exit.CODE, tony.failure.signal.NAME, tony.failure.pattern.ANY) are tried before the built-in ones.\n"
+    "Exit code 0 is success.\n";
 
 Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
   if (!line.Has("job")) return std::vector<FailureRule>();

@@ -20,7 +20,8 @@ struct ExitQuery {
 Result<ExitQuery> ParseAskedExit(std::string_view word);  // fails with kUsage
 
 // Returns the rules that may apply to the exit, in order of precedence. The list ends with the first rule that applies
-// without further facts. Rules that only match lines of stderr are left out. Empty: the exit is a success.
+// without further facts. Rules that only match lines of stderr are left out. The list is empty if the exit is a
+// success.
 std::vector<FailureRule> RulesAbout(const ExitQuery& asked, std::span<const FailureRule> extra);
 
 // Returns whether a built-in rule for lines of stderr has precedence over the last of `rules`.

@@ -2,8 +2,8 @@
 // ago, the remains of submits that died, and staged content to which no job refers. It removes nothing of a job that
 // runs or may be restarted.
 //
-// The history keeps a line of each removed job for 400 days. Programs of an earlier release are removed together with
-// the last job that may need them. A note of where a job lies on a cluster is removed with the job.
+// The history keeps a line for each removed job for 400 days. Programs of an earlier release are removed together with
+// the last job that may need them. The note that names the cluster of a job is removed together with the job.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -32,8 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDefaultAge = "14d";
-// Entries up to this age are kept. A submit creates its job's folder within seconds, and people submit the same program
-// again within minutes.
+// Entries up to this age are kept, because a submit needs seconds to create its job's folder, and because people submit
+// the same program again within minutes.
 constexpr std::chrono::hours kGrace{1};
 constexpr Duration kStagingPatience{5000};
 
@@ -49,8 +49,8 @@ class Collection {
         dry_run_(dry_run),
         history_(home_, now) {}
 
-  // Collects garbage on clusters. Must be called after Run(), because a cluster may not answer, and the collection on
-  // this machine must not depend on it.
+  // Collects garbage on clusters. Must be called after Run(), because a cluster that does not answer must not prevent
+  // the collection on this machine.
   Status RunOn(const std::vector<const Backend*>& backends) {
     const GarbageOrder order{.may_go = [this](const JobRecords& records) { return MayGo(records); },
                              .before_jobs_go = [this] { return history_.Sync(); },
@@ -92,7 +92,7 @@ class Collection {
     if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs are kept");
     programs_ = programs->names;
     bytes_ += programs->bytes;
-    Stay(programs->young, "releases less than 1h old");
+    Stay(programs->young, "releases of TonY's programs less than 1h old");
     TRY_ASSIGN(requests_, LocalRequestIndex(home_).Sweep(NotSince(), now_, dry_run_));
     return failure_;
   }

@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kIndent = 2;
 
-// Returns the restriction of a key: where it has an effect, or why it has none. Empty: the key has an effect
-// everywhere.
+// Returns the restriction of a key: where the key has an effect, or why it has none. The result is empty if the key has
+// an effect everywhere.
 std::string Restriction(const Key& key) {
   switch (key.effect) {
     case KeyEffect::kImplemented:
@@ -93,7 +93,7 @@ constexpr std::string_view kExits[][2] = {
     {"64", "wrong use of the command line"},
     {"65", "a spec, property or file that cannot be accepted"},
     {"66", "an unknown job, task or file"},
-    {"69", "not reachable, or not ended yet: try again"},
+    {"69", "something cannot be reached, or the job has not ended yet: try again"},
     {"70", "a bug of tony"},
     {"73", "a file cannot be written"},
     {"77", "not permitted"},
@@ -109,8 +109,9 @@ std::string Overview() {
   const std::string notes =
       "\n" + std::string(kJobWords) +
       "\n"
-      "\"tony help COMMAND\" lists its options; -name V, --name V and --name=V are the same\n"
-      "\"tony help keys [PART]\" lists the keys of a job's properties, those with PART in their names\n"
+      "\"tony help COMMAND\" lists the options of a command; -name V, --name V and --name=V are the same\n"
+      "\"tony help keys\" lists the keys of a job's properties; \"tony help keys PART\" lists the keys whose names\n"
+      "contain PART\n"
       "exit codes: 0 success; 1 the job did not succeed; 64 usage; 65 spec or properties invalid;\n"
       "66 unknown job; 69 not reachable or not ended, try again; 70 a bug; 73 cannot write; 77 not permitted;\n"
       "129, 130, 143 interrupted\n";
@@ -124,7 +125,8 @@ Result<int> HelpWithKeys(const CommandLine& line) {
   }
   const std::string part = line.words().size() > 1 ? line.words()[1] : "";
   const std::string list = KeyList(part);
-  if (list.empty()) return Error{ErrorCode::kUsage, StrCat("no key has \"", part, "\" in its name")};
+  if (list.empty())
+    return Error{ErrorCode::kUsage, StrCat("no key has \"", part, "\" in its name; \"tony help keys\" lists all keys")};
   Print(list);
   return 0;
 }
@@ -202,7 +204,7 @@ std::string ManualPage(Instant date) {
   page += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExits) page += StrCat(".TP\n.B ", RoffQuoted(code), "\n", Roff(meaning), "\n");
   page += StrCat(".SH FILES\n.TP\n.I ", RoffQuoted("~/.tony"), "\n",
-                 Roff("jobs, their staged content and their history; $TONY_HOME names another folder"), "\n");
+                 Roff("jobs, their staged content and their history; $TONY_HOME may name another folder"), "\n");
   page += StrCat(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n", Roff("if set and not empty, output has no colours"), "\n");
   return page;
 }
@@ -225,7 +227,8 @@ Result<int> RunHelp(const CommandLine& line) {
     Print(HelpOf("tony", command.verb));
     return 0;
   }
-  return Error{ErrorCode::kUsage, StrCat("unknown command \"", line.words().front(), "\"; \"tony help\" lists them")};
+  return Error{ErrorCode::kUsage,
+               StrCat("unknown command \"", line.words().front(), "\"; \"tony help\" lists all commands")};
 }
 
 }  // namespace tony

@@ -13,8 +13,8 @@ namespace tony {
 
 // Help text that explains how a user may name a job.
 inline constexpr std::string_view kJobWords =
-    "JOB is an id; four or more first characters of one id or of its last part; a job's name, for the newest job\n"
-    "of that name; or last, for the job submitted last";
+    "JOB is an id; at least the first four characters of one id, or of the last part of one id; a name, which means\n"
+    "the newest job of that name; or the word last, which means the job that was submitted last";
 
 bool RequestsHelp(const std::vector<std::string>& arguments);
 std::string HelpOf(std::string_view program, const VerbSpec& verb);

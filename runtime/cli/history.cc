@@ -45,7 +45,8 @@ namespace {
 // `tony history JOB --export`: writes the history files for TonY's portal and Dr. Elephant. The job's own processes
 // write the same files while the job runs.
 
-// Prints the folder of the files and returns the exit code. kInvalid: the job was submitted without a history folder.
+// Prints the folder of the files and returns the exit code. Returns kInvalid if the job was submitted without a history
+// folder.
 Result<int> ExportHistory(const JobRecords& records, bool json) {
   TRY_ASSIGN(const auto path, HistoryFolder(records));
   if (!path) {
@@ -137,19 +138,19 @@ Result<int> PortOf(const CommandLine& line) {
   return Error{ErrorCode::kUsage, StrCat("--port \"", line.Value("port"), "\": expected a number from 0 to 65535")};
 }
 
-// Returns the token of the page's address. If this user cannot write in the home, no token can be kept there, and the
-// token is new at each start.
+// Returns the token of the page's address. If this user cannot write in $TONY_HOME, no token can be saved there, and
+// each start makes a new token.
 std::string TokenOf(const std::filesystem::path& home) {
   const auto kept = KeepPageToken(home / "history" / "page-token");
   if (kept.ok()) return *kept;
-  Say(StrCat("tony: the address of this page will be different at the next start, because its token cannot be kept: ",
-             kept.error().message));
+  Say(StrCat("tony: the address of this page will be different at the next start, because the token in the address ",
+             "cannot be saved: ", kept.error().message));
   return RandomHex(kTokenBytes);
 }
 
 // Prints the address and serves until Ctrl-C. The token in the address is kept in $TONY_HOME/history/page-token, so
-// with a fixed --port the address is always the same. kUsage: the value of --port is wrong. kUnavailable: the port is
-// in use.
+// with a fixed --port the address is always the same. Returns kUsage if the value of --port is wrong, and kUnavailable
+// if the port is in use.
 Result<int> ServeHistory(const CommandLine& line) {
   if (!line.words().empty()) return Error{ErrorCode::kUsage, "history --serve shows all ended jobs, and takes no JOB"};
   TRY_ASSIGN(const int wanted, PortOf(line));
@@ -170,8 +171,8 @@ Result<int> ServeHistory(const CommandLine& line) {
 
 std::string After(Instant time, Instant start) { return StrCat("+", HumanDuration(time - start)); }
 
-// Returns the duration as text, in milliseconds if it is below a minute, because short jobs spend only milliseconds in
-// some states.
+// Returns the duration as text. A duration below a minute is shown with milliseconds, because short jobs spend only
+// milliseconds in some states.
 std::string Exact(Duration length) {
   if (length >= std::chrono::minutes(1)) return HumanDuration(length);
   char text[32];
@@ -258,7 +259,8 @@ Result<Configuration> StoredConfiguration(const JobRecords& records) {
   TRY_ASSIGN(const auto text, records.ReadConfiguration());
   if (!text)
     return Error{ErrorCode::kNotFound,
-                 StrCat("job ", records.job().value, ": an earlier release created it and kept no configuration")};
+                 StrCat("job ", records.job().value,
+                        " has no stored configuration, because an earlier release of TonY created the job")};
   auto configuration = ConfigurationFromJson(*text);
   if (!configuration.ok()) return Annotate(configuration.error(), records.PlaceOfConfiguration());
   return configuration;

@@ -159,7 +159,7 @@ std::string StatsText(const EndedStats& stats) {
 void SaySkipped(size_t skipped) {
   if (skipped > 0)
     Say(StrCat("tony: ", skipped,
-               " lines of the log of ended jobs are damaged; \"tony history --reindex\" repairs it"));
+               " lines of the log of ended jobs are damaged; \"tony history --reindex\" repairs the log"));
 }
 
 Result<int> PrintReindexed(const fs::path& home, bool as_json) {
@@ -168,7 +168,8 @@ Result<int> PrintReindexed(const fs::path& home, bool as_json) {
     PrintLine(StrCat(R"({"schema":1,"from_folders":)", done.from_folders, R"(,"jobs":)", done.jobs, R"(,"left_out":)",
                      done.left_out, "}"));
   } else {
-    Print(StrCat(done.jobs, " ended jobs, ", done.from_folders, " of them from their folders\n"));
+    Print(StrCat("the list has ", done.jobs, " ended jobs; ", done.from_folders,
+                 " of them were read from the jobs' folders\n"));
   }
   return 0;
 }
@@ -252,7 +253,7 @@ Result<int> ListHistory(const CommandLine& line) {
   const EndedFound found = FindEnded(log.text(), filter, most == 0 ? SIZE_MAX : static_cast<size_t>(most));
   as_json ? PrintLine(Document(found, home)) : PrintAsIs(Table(found, home, room));
   SaySkipped(found.skipped);
-  if (!found.complete && !as_json) Say(StrCat("tony: the number of jobs is above ", most, "; --limit 0 shows all"));
+  if (!found.complete && !as_json) Say(StrCat("tony: more than ", most, " jobs match; --limit 0 shows all"));
   if (!found.jobs.empty()) SuggestNext(line, {"history JOB", "history --stats"});
   return 0;
 }

@@ -1,4 +1,4 @@
-// The list of jobs that have ended: how it is completed from the jobs' folders, and how `tony history` prints it.
+// Functions that complete the list of ended jobs from the jobs' folders, and that print this list for `tony history`.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace tony {
 // The log of ended jobs is completed from the folders of ended jobs, because a process may have died before it appended
 // its job's line.
 
-// The age of the oldest lines in the log. Lines of jobs that ended earlier are dropped.
+// The maximum age of the lines in the log. Lines of jobs that ended earlier are dropped.
 inline constexpr std::chrono::hours kEndedJobsKept{400 * 24};
 
 struct Reindexed {
@@ -27,8 +27,8 @@ struct Reindexed {
 // Rewrites the log from the jobs' folders. Lines of jobs whose folders were removed are kept.
 Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home);
 
-// Keeps the log of ended jobs complete: appends the jobs that it lacks, and drops lines that are too old. For a caller
-// that reads all folders and then removes some of them.
+// Keeps the log of ended jobs complete: appends the jobs that the log lacks, and drops lines that are too old. The
+// caller reads the folders of all jobs, and then removes some of these folders.
 class EndedJobsUpkeep {
  public:
   EndedJobsUpkeep(std::filesystem::path home, Instant now);
@@ -48,7 +48,8 @@ class EndedJobsUpkeep {
   size_t old_ = 0;
 };
 
-// Returns kUsage if an option of the list is given together with a JOB, or an option of one job without a JOB.
+// Returns kUsage if an option of the list is given together with a JOB, or if an option of one job is given without a
+// JOB.
 Status CheckHistoryOptions(const CommandLine& line);
 
 Result<int> ListHistory(const CommandLine& line);

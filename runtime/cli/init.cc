@@ -37,7 +37,7 @@ tasks:
 #   gpus: 1
 )";
 
-constexpr std::string_view kPytorchProgram = R"("""Two workers fit a line in step."""
+constexpr std::string_view kPytorchProgram = R"("""Two workers train one linear model together."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def main():
         if rank == 0 and epoch % 10 == 0:
             print(f"epoch {epoch} loss {loss.item():.5f}", flush=True)
 
-    if rank == 0:  # outputs for the next step of a workflow: tony outputs last
+    if rank == 0:  # outputs for the next step of a workflow; "tony outputs last" prints them
         with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
             json.dump({"loss": loss.item(), "workers": workers}, out)
     dist.barrier()
@@ -93,7 +93,7 @@ tasks:
 #   gpus: 1
 )";
 
-constexpr std::string_view kJaxProgram = R"("""Two workers fit a line in step."""
+constexpr std::string_view kJaxProgram = R"("""Two workers train one linear model together."""
 
 import json
 import os
@@ -107,7 +107,7 @@ def loss_of(weights, x, y):
     return jnp.mean((weights["slope"] * x + weights["offset"] - y) ** 2)
 
 @jax.jit
-def step(weights, x, y):  # over all workers: x and y are spread over them, the weights are the same everywhere
+def step(weights, x, y):  # runs on all workers: x and y are distributed, and each worker has all weights
     loss, gradient = jax.value_and_grad(loss_of)(weights, x, y)
     return jax.tree.map(lambda weight, slope: weight - 0.5 * slope, weights, gradient), loss
 
@@ -132,7 +132,7 @@ def main():
         if jax.process_index() == 0 and number % 10 == 0:
             print(f"step {number} loss {float(loss):.5f}", flush=True)
 
-    if jax.process_index() == 0:  # outputs for the next step of a workflow: tony outputs last
+    if jax.process_index() == 0:  # outputs for the next step of a workflow; "tony outputs last" prints them
         with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
             json.dump({"loss": float(loss), "workers": jax.process_count()}, out)
 
@@ -154,7 +154,7 @@ tasks:
 #   gpus: 1
 )";
 
-constexpr std::string_view kTensorflowProgram = R"("""Two workers fit a line in step."""
+constexpr std::string_view kTensorflowProgram = R"("""Two workers train one linear model together."""
 
 import json
 import os
@@ -186,7 +186,7 @@ def main():
         if worker == 0 and number % 10 == 0:
             print(f"step {number} loss {loss:.5f}", flush=True)
 
-    if worker == 0:  # outputs for the next step of a workflow: tony outputs last
+    if worker == 0:  # outputs for the next step of a workflow; "tony outputs last" prints them
         with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
             json.dump({"loss": loss, "workers": workers}, out)
 
@@ -208,7 +208,7 @@ tasks:
     max_restarts: 2       # a task that fails is restarted alone
 )";
 
-constexpr std::string_view kBatchProgram = R"("""One of several tasks that divide the work by their numbers."""
+constexpr std::string_view kBatchProgram = R"("""Several tasks divide the work: each task takes a part of the items."""
 
 import os
 
@@ -235,7 +235,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJobFile = "job.yaml";
 
-// Writes a new file. Its mode is decided by the umask, as for any other file of the user.
+// Writes a new file. The umask decides the file's mode, as for any other file of the user.
 Status WriteFile(const fs::path& name, std::string_view text) {
   const UniqueFd file(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file.valid()) return FileError(ErrorCode::kCannotWrite, "make", name, errno);

@@ -23,8 +23,8 @@ namespace {
 // The time for which a kill that does not wait tries to notify an AM. An AM that starts later reads the request from
 // the folder.
 constexpr Duration kTellLimit{2000};
-// Times that the command waits beyond the grace of the tasks. kMasterMargin is for an AM that ends a job and cannot
-// record the end. kKeeperMargin is for the keeper after it has got a signal.
+// The times that the command waits beyond the grace of the tasks. kMasterMargin is for an AM that ends a job and cannot
+// record the end. kKeeperMargin is for a keeper that has received a signal.
 constexpr Duration kMasterMargin{15'000}, kKeeperMargin{30'000};
 
 struct Effect {
@@ -79,8 +79,8 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
           .words = "will be killed if its application master, which does not respond at the moment, accepts the kill"};
 }
 
-// Appends to the kill's reason that root sent the kill. Root acts with the owner's rights, so the AM cannot see from
-// the socket or the file that the sender is root.
+// Appends to the kill's reason that root sent the kill. Root acts with the owner's rights, so neither the socket nor
+// the file shows the AM that the sender is root.
 void SayWhoAsks(KillRequest& request) {
   request.asker = UserBeforeSwitch();
   request.reason = ReasonWithRequester(request);
@@ -110,8 +110,10 @@ Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const Job
   if (!*ended) return std::optional<int>();
   const JobStatus& end = **ended;
   if (!HasEnded(end) && limit > Duration(0))
-    return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " has still not ended ", HumanDuration(limit),
-                                                 " after its keeper got SIGTERM: ", why.message)};
+    return Error{ErrorCode::kUnavailable,
+                 StrCat("job ", job.value, " has still not ended ", HumanDuration(limit),
+                        " after its supervisor (keeper) got SIGTERM, which was sent because of this error: ",
+                        why.message)};
   if (!HasEnded(end)) return std::optional(Report(line, end, {.killed = true, .words = "is being killed"}));
   const std::string words = StrCat(VerdictLine(end), "; the job's files could not be read or written: ", why.message);
   return std::optional(Report(line, end, {.killed = end.verdict->state == FinalState::kKilled, .words = words}));

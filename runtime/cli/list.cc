@@ -1,8 +1,10 @@
 // `tony list`: lists jobs from their folders without queries to their AMs, so that many jobs are listed at once. Only
 // the newest ended jobs are read; `tony history` lists the others. With --json:
 //
-//   {"schema":1,"jobs":[...],"left_out":0}    jobs have the fields of status.json; "unruled" as in `tony status` for
-//                                             jobs that have not ended; "left_out" ended jobs are beyond the limit
+//   {"schema":1,"jobs":[...],"left_out":0}
+//
+// Each job has the fields of status.json. A job that has not ended also has "unruled", as in `tony status`. "left_out"
+// is the number of ended jobs beyond the limit.
 //
 // A job that cannot be read does not hide the others, but decides the exit code: 69 if the disk fails, 77 if the job
 // belongs to another user, 65 if its files are damaged.
@@ -218,7 +220,7 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
   const TaskStatus together = TotalUsage(job);
   const std::string state = listed.unruled ? "unruled" : job.state;
   const std::string news = listed.unruled
-                               ? StrCat("no application master is running; tony wait ", job.job.value, " restarts it")
+                               ? StrCat("no application master is running; tony wait ", job.job.value, " starts one")
                                : NewsLine(job);
   const Style style = StyleOfState(state);
   // The other cells get a colour only in a row that needs a person's attention.
@@ -329,7 +331,8 @@ Result<int> RunList(const CommandLine& line) {
   }
   if (!listing.jobs.empty()) PrintAsIs(Table(listing.jobs, RealClock().Now(), room));
   if (listing.left_out > 0)
-    Say(StrCat("tony: ", listing.left_out, " older ended jobs are not shown: \"tony history\", or --limit 0"));
+    Say(StrCat("tony: ", listing.left_out,
+               " older ended jobs are not shown; \"tony history\" or --limit 0 shows them"));
   if (listing.failure) return *listing.failure;
   if (!listing.jobs.empty()) SuggestNext(line, {"status JOB", "logs JOB", "history"});
   if (listing.jobs.empty()) Print("no jobs\n");

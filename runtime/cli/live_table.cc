@@ -28,7 +28,7 @@ using Lines = std::vector<std::string>;
 constexpr std::string_view kGap = "  ";
 constexpr size_t kLeastNote = 12;  // minimum width of a note
 
-// The states of tasks, the state that most needs attention first.
+// The states of tasks. The state that most needs attention comes first.
 constexpr std::array<std::string_view, 15> kByInterest = {
     "failed",    "lost",      "silent",     "backoff", "stopping",  "waiting", "new", "requested",
     "allocated", "launching", "registered", "running", "succeeded", "killed",  "done"};
@@ -39,7 +39,7 @@ size_t Interest(std::string_view state) {
 
 struct Column {
   std::string_view title;
-  // The minimum width in columns. It keeps the table from jumping when texts change.
+  // The minimum width in columns. This minimum keeps the table from jumping when texts change.
   size_t least;
   bool to_the_right;
   std::string (*text)(const TaskStatus&, const TableView& view);
@@ -76,8 +76,8 @@ constexpr Column kName = {"TASK", 4, false, Name}, kState = {"STATE", 10, false,
                  kCpu = {"CPU", 4, true, Cpu}, kGpu = {"GPU", 4, true, Gpu}, kAttempt = {"ATTEMPT", 7, true, Attempt},
                  kHost = {"HOST", 9, false, Host};
 
-// The columns in two orders: kWanted by importance, for a terminal that is too narrow for all, and kStanding from left
-// to right.
+// The columns in two orders. kWanted begins with the most important column, because a narrow terminal shows only the
+// first columns of this order. kStanding has the columns from left to right.
 constexpr std::array kWanted = {kName, kState, kTime, kMemory, kCpu, kGpu, kAttempt, kHost};
 constexpr std::array kStanding = {kName, kState, kAttempt, kTime, kMemory, kCpu, kGpu, kHost};
 
@@ -105,7 +105,7 @@ class TaskTable {
 
   std::string Row(const TaskStatus& task) const {
     const Style style = StyleOfState(StateWord(task));
-    // A row that needs attention is coloured as a whole, any other row only in its state.
+    // In a row that needs attention, the whole row is coloured. In any other row, only the state is coloured.
     const bool whole = style == Style::kBad || style == Style::kWarning;
     std::string line = Line([&](const Column& c) { return c.text(task, view_); }, whole ? Style::kPlain : style);
     const std::string note = Note(task);
@@ -157,7 +157,8 @@ std::vector<std::pair<std::string, Tasks>> ByRole(const JobStatus& status) {
   return roles;
 }
 
-// Appends the lines of the roles. They take at most half of the room, because the lines of tasks are more important.
+// Appends the lines of the roles. These lines take at most half of the room, because the lines of tasks are more
+// important.
 void AppendRoles(const JobStatus& status, size_t room, const TableView& view, Lines& lines) {
   const auto roles = ByRole(status);
   const size_t most = std::max<size_t>(1, room / 2);
@@ -200,9 +201,9 @@ std::string Screen::Draw(const std::vector<std::string>& above, const std::vecto
                          TerminalSize size) {
   std::string out = "\r";
   if (const int up = RowsToGoUp(size); up > 0) out += StrCat("\x1b[", up, "A");
-  // Each row is erased before it is written, because erasing after a full row would remove its last character. A word
-  // that is longer than a row, for example a path, is not split, so that people can copy it. The terminal wraps such a
-  // word into further rows, which are erased together with it.
+  // Each row is erased before it is written, because erasing after a full row would remove the row's last character. A
+  // word that is longer than a row, for example a path, is not split, so that people can copy the word. The terminal
+  // wraps such a word into further rows, which are erased together with the first row.
   const auto columns = static_cast<size_t>(std::max(2, size.columns));
   for (const std::string& line : above)
     for (const std::string& row : Split(Wrapped(line, columns - 1, kFollowingIndent), '\n'))

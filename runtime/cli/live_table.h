@@ -1,4 +1,4 @@
-// The live table as lines, and the bytes that redraw lines in place. Pure functions.
+// Pure functions that return the live table as lines, and a class that returns the bytes that redraw lines in place.
 #pragma once
 
 #include <string>

@@ -24,8 +24,8 @@ constexpr Duration kLastPatience{2000};
 // The maximum number of lines that are kept while the terminal accepts no output.
 constexpr size_t kMostAbove = 10000;
 
-// Returns the interval at which the usage of a job's tasks is queried. A query is needed, because a new usage alone
-// does not count as a change.
+// Returns the interval at which the usage of a job's tasks is queried. Queries are needed, because the AM reports
+// changes, and a new usage alone does not count as a change.
 Duration UsageInterval(size_t tasks) {
   // A job with at most this many tasks is queried each second.
   constexpr size_t kAtOnce = 200;
@@ -86,7 +86,8 @@ void LiveView::SayAbove(const std::string& line) {
 }
 
 void LiveView::OnSignal(int signal) {
-  if (signal == SIGCONT) screen_ = Screen();  // the shell wrote below it
+  // While this process was stopped, the shell printed lines below the block. The next block begins below these lines.
+  if (signal == SIGCONT) screen_ = Screen();
   stale_ = true;
   Plan();
 }

@@ -1,5 +1,6 @@
 // The live table on the terminal of standard error. The table is redrawn after changes, at most five times a second,
-// and at least once a second for the clocks in it. Important lines scroll above the table and stay. Loop thread only.
+// and at least once a second for the clocks in the table. Important lines scroll above the table and stay. The view is
+// used only on the thread of the event loop.
 //
 // The terminal is opened a second time, in non-blocking mode. A slow or stopped terminal (Ctrl-S) delays only the
 // drawing, never the loop. If the terminal hangs up, only the drawing ends.
@@ -53,8 +54,8 @@ class LiveView {
   Instant drawn_;
   EventLoop::Timer timer_;
   EventLoop::FdWatch signals_;
-  // The watch for a writable terminal, set while bytes are unwritten. Declared after the terminal, so it is released
-  // before it.
+  // The watch for a writable terminal, set while bytes are unwritten. The watch is declared after the terminal, because
+  // the watch must be released first.
   EventLoop::FdWatch writable_;
 };
 

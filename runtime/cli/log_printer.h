@@ -5,7 +5,7 @@
 //   worker:10/1 | a line of its second process
 //   worker:0 | 2026-11-26T14:19:00Z a line with its time
 //
-// With one task, the bytes are printed unchanged, with a header where another attempt of the task begins. Lines of
+// With one task, the bytes are printed unchanged, and a header precedes the output of each further attempt. Lines of
 // different tasks are never mixed: an unfinished line gets a line end before a line of another task begins.
 #pragma once
 

@@ -43,7 +43,7 @@ class UnruledNotice {
     // the job) die together and a client waits for the job, both are restarted within a moment.
     if (unruled && ++seen_ == 2) {
       const std::string& job = records_.job().value;
-      Say(StrCat("no application master runs for job ", job, "; tony wait ", job, " restarts it"));
+      Say(StrCat("no application master runs for job ", job, "; tony wait ", job, " starts one"));
     }
     if (!unruled) seen_ = 0;
   }
@@ -106,10 +106,12 @@ Status CheckIsThere(const ChosenTasks& chosen, const JobId& job, const JobSpec& 
   const RoleSpec* role = spec.FindRole(chosen.role);
   if (role != nullptr && chosen.index.value_or(0) < role->instances) return Ok();
   std::vector<std::string> roles;
-  for (const RoleSpec& each : spec.roles) roles.push_back(StrCat(each.instances, " ", each.name));
+  for (const RoleSpec& each : spec.roles)
+    roles.push_back(StrCat(each.name, " (", Counted(each.instances, "task"), ")"));
   const std::string what =
       chosen.index ? StrCat("task ", ToString(TaskId{chosen.role, *chosen.index})) : StrCat("role ", chosen.role);
-  return Error{ErrorCode::kNotFound, StrCat("job ", job.value, " has no ", what, "; it has ", Join(roles, ", "))};
+  return Error{ErrorCode::kNotFound,
+               StrCat("job ", job.value, " has no ", what, "; its roles are ", Join(roles, ", "))};
 }
 
 }  // namespace
@@ -300,7 +302,7 @@ LogCursor LogSession::CursorBehind(const LogText& log) const {
   return cursor;
 }
 
-// Moves the cursor to the time of --since. Earlier attempts are included if they wrote anything after that time.
+// Moves the cursor to the time of --since. An earlier attempt is included if it wrote anything after that time.
 void LogSession::SkipToTime() {
   const Instant now = now_.Now();
   std::map<TaskId, int> newest;
@@ -319,7 +321,7 @@ void LogSession::SkipToTime() {
       const bool is_newest = newest[attempt.task] == attempt.number || only > 0;
       if (!is_newest && (before == kAll || !times.changed)) continue;
       if (size > 0 && !times.changed && times.notes.empty())
-        Say(StrCat("tony: the times of the lines of ", ToString(attempt), " are unknown: all lines are shown"));
+        Say(StrCat("tony: the times of the lines of ", ToString(attempt), " are unknown, so all its lines are shown"));
       order_.cursor.Offset(attempt, stream) = before >= size ? size : LineBeginAt(*log, before);
     }
   }

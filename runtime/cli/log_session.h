@@ -56,7 +56,7 @@ struct LogOptions {
 Result<LogOptions> ReadLogOrder(const CommandLine& line, Instant now);
 
 // Returns the tasks that the words after JOB name: roles, tasks, or attempts of tasks. Without such words, returns all
-// tasks. kNotFound: the job has no such task.
+// tasks. Returns kNotFound if the job has no such role or task.
 Result<LogChoice> ReadLogChoice(const CommandLine& line, const JobId& job, const JobSpec& spec);
 
 // Selects lines of the tasks' output, and decides whether each line carries the time at which the task wrote it.
@@ -125,8 +125,8 @@ class LogSession {
 
   using Sink = std::function<void(const LogText&)>;  // receives a chunk, or one line
 
-  // Reads the present content of the logs. Returns whether everything was read. `ended`: the logs will not grow any
-  // more.
+  // Reads the present content of the logs. Returns whether everything was read. `ended` is true if the logs will not
+  // grow any more.
   bool ReadOnce(bool ended, const Sink& sink);
   // Reads the present content of the logs, and follows them until the job has ended or `loop` is stopped. Calls `flush`
   // after each chunk.
@@ -151,19 +151,19 @@ class LogSession {
 
 bool JobHasEnded(const JobRecords& records);
 
-// Returns a printer for people, whose style fits the output `fd`. The printer writes through `write`.
+// Returns a printer for people. The style of the printer fits the output `fd`. The printer calls `write` to write.
 LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool timestamps,
                           std::function<void(std::string_view)> write, int fd);
 
 // Shows the output of a job's tasks while the command waits for the job.
 class LogsWhileWaiting {
  public:
-  // Starts a thread that reads the logs, because reading may block, and that prints them to `fd`.
+  // Starts a thread that reads the logs and prints them to `fd`. The thread is needed, because reading may block.
   LogsWhileWaiting(const JobRecords& records, int fd);
   ~LogsWhileWaiting() { End(/*stop=*/true); }
   LogsWhileWaiting(const LogsWhileWaiting&) = delete;
 
-  // Returns when everything has been shown. With `stop`, returns without waiting for the rest. Further calls have no
+  // Returns when all output has been shown. With `stop`, returns without showing the rest. Further calls have no
   // effect.
   void End(bool stop);
 

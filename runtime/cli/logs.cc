@@ -32,8 +32,8 @@ int EndAfter(const LogSource& logs) {
 }
 
 int AnswerJson(const JobRecords& records, const LogSource& logs, LogSession& session) {
-  // Whether the job has ended is checked before the logs are read. Text that is written after the read would otherwise
-  // be missing from an answer that is marked as the last.
+  // The end of the job is checked before the logs are read. In the other order, text that was written between the two
+  // steps would be missing from an answer that is marked as the last.
   const bool ended = JobHasEnded(records);
   std::vector<std::string> entries;
   const bool all =
@@ -66,14 +66,15 @@ int TellVerdict(const JobRecords& records) {
 }  // namespace
 
 Result<int> RunLogs(const CommandLine& line) {
-  // The default action lets this process end when the reader of its output ends, as in `tony logs -f JOB | head`.
+  // The default action of SIGPIPE ends this process when the reader of its output has exited, as in `tony logs -f JOB |
+  // head`.
   signal(SIGPIPE, SIG_DFL);
   TRY_ASSIGN(LogOptions order, ReadLogOrder(line, RealClock().Now()));
   const bool json = order.json, follow = order.follow, timestamps = order.timestamps;
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   JobSpec spec;
-  // The spec is not read for JSON output of all tasks, which does not need it. A program can thus read the logs of a
-  // job whose spec is damaged.
+  // The spec is not read for JSON output of all tasks, because this output does not need the spec. A program can thus
+  // read the logs of a job whose spec is damaged.
   if (!json || line.words().size() > 1) {
     TRY_ASSIGN(spec, records.ReadSpec());
   }

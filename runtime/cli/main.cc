@@ -1,5 +1,4 @@
-// The program `tony`, the command line of TonY. `tony help` lists the verbs. The best file to start reading is
-// submit.cc.
+// The program `tony`, the command line of TonY. `tony help` lists the verbs. New readers best begin with submit.cc.
 #include <csignal>
 
 #include "runtime/cli/commands.h"
@@ -7,8 +6,8 @@
 
 int main(int argc, char** argv) {
   tony::ReserveOutputs();
-  // SIGPIPE is ignored. If a peer or a reader closes a pipe or socket, only the write to it fails, and the process goes
-  // on.
+  // SIGPIPE is ignored. If the other side closes a pipe or a socket, only the writes to this pipe or socket fail, and
+  // the process continues.
   signal(SIGPIPE, SIG_IGN);
   return tony::RunTony({argv + 1, argv + argc});
 }

@@ -49,7 +49,7 @@ Result<Duration> WatchTimeout(const CommandLine& line) {
   return *timeout;
 }
 
-// Fails if the word is not a spec file. Such a word is usually the rest of a command without quotes.
+// Fails if the word is not a spec file. Such a word is usually the rest of a command that the user did not quote.
 Status CheckSpecWord(const std::string& word) {
   if (word == "-") return Ok();
   const std::string suffix = std::filesystem::path(word).extension();
@@ -102,7 +102,7 @@ void ResolveInJobFolder(const std::string& spec_file, const std::filesystem::pat
     const fs::path source = property->value;
     if (source.is_absolute() || !fs::exists(beside / source, error)) continue;
     const bool is_here = fs::exists(directory / source, error);
-    Say(StrCat("tony: ", key, " ", source.string(), " is taken from ", is_here ? "this folder, not from " : "",
+    Say(StrCat("tony: ", key, "=", source.string(), " is taken from ", is_here ? "this folder, not from " : "",
                "the folder of ", spec_file));
     if (is_here) continue;
     Property found = *property;
@@ -224,23 +224,23 @@ std::vector<OptionSpec> SpecOptions() {
       {"executes", kFirst, "COMMAND",
        "command of each task; if it begins with a Python file in -src_dir, the job's Python runs it"},
       {"src_dir", kFirst, "PATH",
-       "the program, a folder or an archive, whose content is copied into each task's working folder; on YARN also "
+       "folder or archive of the program; its content is copied into each task's working folder; on YARN also "
        "hdfs://..."},
       {"task_params", kFirst, "WORDS", "words added to the command"},
       {"python_binary_path", kFirst, "PATH",
        "interpreter that runs the command; a relative path starts in -python_venv"},
       {"python_venv", kFirst, "PATH",
-       "a virtual environment (archive or folder), or a lock file from which uv or conda makes one; named venv in each "
-       "task's "
-       "folder; on YARN also an archive at hdfs://..."},
+       "a virtual environment (archive or folder), or a lock file from which uv or conda makes one; each task finds "
+       "it as venv in its folder; on YARN also an archive at hdfs://..."},
       {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the tasks' processes"},
       {"container_env", kRepeated, "NAME=VALUE[,...]", "environment of executors and tasks"},
       {"secrets-fd", kValue, "FD", "read secret variables of the tasks as a JSON object from this file descriptor"},
-      {"conf", kRepeated, "KEY=VALUE", "one property; overrides every file"},
-      {"conf_file", kFirst, "FILE", "properties: tony.xml or job.properties; hdfs://... is read from the cluster"},
+      {"conf", kRepeated, "KEY=VALUE", "one property; overrides the properties in files"},
+      {"conf_file", kFirst, "FILE",
+       "a file of properties, e.g. tony.xml or job.properties; hdfs://... is read from the cluster"},
       {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars; has no effect, because TonY in C++ runs no Java"},
       {"sidecar_tensorboard_log_dir", kFirst, "PATH", "run TensorBoard on this folder; only for a job with roles"},
-      {"debug", kFlag, "", "no effect; in TonY, this option kept temporary files"},
+      {"debug", kFlag, "", "no effect; in LinkedIn's TonY, this option kept temporary files"},
       {"strict", kFlag, "", "treat warnings about keys and values as errors"},
   };
 }
@@ -256,7 +256,8 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   ResolveInJobFolder(options.spec_file, directory, properties);
   TRY_ASSIGN(ParsedJobSpec parsed, CheckedJobSpec(properties, directory));
   for (const std::string& option : line.given_again())
-    parsed.warnings.push_back(StrCat("-", option, ": given more than once; the first value is used, as in TonY"));
+    parsed.warnings.push_back(
+        StrCat("-", option, ": given more than once; the first value is used, as in LinkedIn's TonY"));
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   return parsed;
 }

@@ -34,13 +34,13 @@ Result<RequestId> RequestIdOption(const CommandLine& line);
 Result<OwnerToken> OwnerOption(const CommandLine& line, const std::string& option);
 Result<WatcherToken> WatcherOption(const CommandLine& line, const std::string& option);
 
-// Returns a kUsage error about the option, which names the expected value. The refused value is shown as valid UTF-8,
-// shortened if it is long.
+// Returns a kUsage error that names the option and the expected value. The refused value is shown as valid UTF-8, and
+// is shortened if it is long.
 Error RefusedOption(const CommandLine& line, const std::string& option, std::string_view expected);
 
 Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line);
 
-// Returns the request of `tony kill`. Its delay counts from `now`.
+// Returns the request of `tony kill`. The delay of the request counts from `now`.
 Result<KillRequest> ReadKillRequest(const CommandLine& line, Instant now);
 
 // Options that describe a job.

@@ -59,7 +59,7 @@ void Say(std::string_view line) { WriteAll(STDERR_FILENO, StrCat(SafeLine(Trim(l
 
 int ExitAfterOutput(int exit) {
   if (lost == 0) return exit;
-  Say(StrCat("tony: standard output: ", ErrnoText(lost)));
+  Say(StrCat("tony: cannot write to standard output: ", ErrnoText(lost)));
   return exit == 0 ? static_cast<int>(ErrorCode::kCannotWrite) : exit;
 }
 

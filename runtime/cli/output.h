@@ -21,13 +21,13 @@ void ReserveOutputs();
 void Print(std::string_view text);
 // Prints text unchanged. For a terminal, the caller must have removed unsafe characters.
 void PrintAsIs(std::string_view text, int fd = 1);
-// Prints the text and a line end to standard output, unwrapped even on a terminal.
+// Prints the text and a line end to standard output. The text is not wrapped, even on a terminal.
 void PrintLine(std::string_view text);
 // Prints a message and a line end to standard error, without control characters.
 void Say(std::string_view line);
 
-// Returns the exit code of a command that has printed its answer: usually `exit`. If output to standard output was
-// lost, prints the reason and returns 73 instead of 0. Must always be called from the same thread.
+// Returns the exit code of a command that has printed its answer. The exit code is `exit` unless standard output lost
+// text. In that case, prints the reason and returns 73 instead of 0. Must always be called on the same thread.
 int ExitAfterOutput(int exit);
 
 // Returns `json` with one member per line, indented. `json` must be valid and compact.

@@ -158,9 +158,10 @@ Result<std::optional<TaskId>> AskedTask(const CommandLine& line, const JobSpec& 
   const RoleSpec* role = task.ok() ? spec.FindRole(task->role) : nullptr;
   if (role && task->index < role->instances) return std::optional(*task);
   std::vector<std::string> roles;
-  for (const RoleSpec& each : spec.roles) roles.push_back(StrCat(each.instances, " ", each.name));
-  return Error{ErrorCode::kUsage,
-               StrCat("--task ", text, ": not a task of the job; expected ROLE:INDEX of ", Join(roles, ", "))};
+  for (const RoleSpec& each : spec.roles)
+    roles.push_back(StrCat(each.name, " (", Counted(each.instances, "task"), ")"));
+  return Error{ErrorCode::kUsage, StrCat("--task ", text, ": the job has no such task; expected ROLE:INDEX, ",
+                                         "and the roles are ", Join(roles, ", "))};
 }
 
 // Returns the plan of the task with secrets masked.
@@ -218,7 +219,7 @@ Result<int> RunPlan(const CommandLine& line) {
   const auto steps = backend->Plan(parsed);
   if (!steps.ok() && std::ranges::count(parsed.warnings, steps.error().message) == 0)
     parsed.warnings.push_back(steps.error().message);
-  // The home is not copied if it lies inside src_dir.
+  // If $TONY_HOME lies inside src_dir, it is not copied.
   const auto home = NamedHome();
   TRY_ASSIGN(const PlannedSources sources,
              PlanSources(parsed.spec, home.ok() ? *home : std::filesystem::path(), parsed.is_tony_job));
@@ -237,7 +238,8 @@ Result<int> RunPlan(const CommandLine& line) {
     PrintAsIs(explain || task ? Fitted(text, room) : PlanText(shown, sources.summary, room));
     if (!explain && !task)
       for (const RoleSpec& role : parsed.spec.roles)
-        if (!role.depends_on.empty()) Say(StrCat("order: ", role.name, " after ", Join(AwaitedRoles(role), ", ")));
+        if (!role.depends_on.empty())
+          Say(StrCat("order: ", role.name, " starts after ", Join(AwaitedRoles(role), ", ")));
     if (!explain && steps.ok())
       for (const PlannedStep& step : *steps) Say(StrCat(step.what, ": ", step.text));
     if (!line.words().empty() && line.words().front() != "-")

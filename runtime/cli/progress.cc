@@ -44,8 +44,8 @@ const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId&
 
 enum class Telling { kEverything, kImportant };
 
-// Returns whether the state of an attempt gets a line. Other states get none, because they would fill the screen of a
-// job with a thousand tasks.
+// Returns whether the state of an attempt gets a line. Not every state gets a line, because the lines of a job with a
+// thousand tasks would fill the screen.
 bool IsNews(const TaskStatus& task, Telling telling) {
   constexpr std::array<std::string_view, 5> kNews = {"failed", "lost", "running", "succeeded", "killed"};
   const size_t known = telling == Telling::kEverything ? kNews.size() : 2;
@@ -81,8 +81,8 @@ void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& af
   }
 }
 
-// Adds a line about the job's state. A gang that has formed again gets a line even if this client has missed the state
-// before.
+// Adds a line about the job's state. A gang that has formed again gets a line even if this client missed the previous
+// state.
 void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
                    std::vector<std::string>& lines) {
   if (after.verdict) return;
@@ -218,7 +218,7 @@ std::string JobText(const KnownStatus& known, const JobRecords& records, Instant
   if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");
   text += RestartSummary(status) + CheckpointSummary(status);
   if (known.unruled) {
-    text += StrCat("  no application master runs for this job; tony wait ", status.job.value, " restarts it\n");
+    text += StrCat("  no application master runs for this job; tony wait ", status.job.value, " starts one\n");
   } else if (!known.am_reachable && status.epoch.value == 0) {
     text += "  no application master has started yet\n";
   } else if (!known.am_reachable) {
@@ -277,8 +277,8 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   if (status.tolerated_failures > 0 && verdict.state == FinalState::kSucceeded)
     text += StrCat("  despite failures: ", verdict.message, "\n");
   text += NoteLines(status);
-  if (!verdict.stderr_tail.empty()) text += StrCat("  its last lines on stderr:\n", Indented(verdict.stderr_tail));
-  if (!verdict.stdout_tail.empty()) text += StrCat("  its last lines on stdout:\n", Indented(verdict.stdout_tail));
+  if (!verdict.stderr_tail.empty()) text += StrCat("  last lines on stderr:\n", Indented(verdict.stderr_tail));
+  if (!verdict.stdout_tail.empty()) text += StrCat("  last lines on stdout:\n", Indented(verdict.stdout_tail));
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)
     text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
   text += RestartSummary(status) + CheckpointSummary(status);

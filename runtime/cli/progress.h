@@ -26,8 +26,8 @@ std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, 
 // the first are named.
 std::string NoteLines(const JobStatus& status);
 
-// Returns the text about a job that has ended: state, duration, the first cause with the last lines of its stderr, and
-// where to read more.
+// Returns the text about a job that has ended: state, duration, the first cause, the last lines of the failed task's
+// stderr, and where to read more.
 std::string VerdictText(const JobStatus& status, const JobRecords& records);
 
 // Returns the text of `tony status`: one line about the job, or the verdict if the job has ended, and a table of its
@@ -41,8 +41,8 @@ MemoryLimits MemoryLimitsOf(const JobRecords& records);
 // Returns the verdict in one line, e.g. "SUCCEEDED" or "FAILED: worker:1#1 ...".
 std::string VerdictLine(const JobStatus& status);
 
-// Returns the most important fact about a job in one line: the verdict, why it is degraded, or the pending reason; "-"
-// if none applies.
+// Returns the most important fact about a job in one line: the verdict, the reason why the job is degraded, or the
+// pending reason; "-" if none applies.
 std::string NewsLine(const JobStatus& status);
 
 }  // namespace tony

@@ -12,7 +12,7 @@
 namespace tony {
 namespace {
 
-// The time to wait for a started AM. It answers after about 50 ms, or later on a machine that swaps.
+// The time to wait for a started AM. An AM answers after about 50 ms, or later on a machine that swaps.
 constexpr Duration kAnswerLimit{10'000};
 
 struct Recovered {
@@ -29,7 +29,7 @@ Result<Recovered> ReviveJob(const JobRecords& records) {
   TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, TerminalNotes(), options));
   if (watched.status) return Recovered{*watched.status, "brought_back"};
   return Error{ErrorCode::kUnavailable,
-               StrCat("job ", records.job().value, " was not restarted: its application master does not answer")};
+               StrCat("job ", records.job().value, " was not recovered: its application master does not answer")};
 }
 
 Result<Recovered> Recover(const JobRecords& records) {
@@ -63,7 +63,7 @@ std::string Entry(const Recovered& recovered) {
 
 Result<int> RunRecover(const CommandLine& line) {
   std::vector<JobRecords> jobs;
-  // An error if a cluster does not answer, or if a job was not recovered.
+  // The error of a cluster that does not answer, or of a job that was not recovered.
   std::optional<Error> failure;
   if (line.words().empty()) {
     TRY_ASSIGN(failure, VisitConfigured([&](const Backend& backend) { return AddJobsOf(backend, jobs); }));

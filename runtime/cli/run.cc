@@ -54,8 +54,7 @@ bool IsFileHere(const std::string& word) {
          fs::is_regular_file(path, ignored);
 }
 
-// Refuses the root folder and the user's home folder as sources, because a user cannot intend to copy them for each
-// task.
+// Refuses the root folder and the user's home folder as sources, because no user wants a copy of them for each task.
 Status CheckSource(const fs::path& folder) {
   const char* home = std::getenv("HOME");
   std::error_code ignored;

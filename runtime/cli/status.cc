@@ -61,7 +61,7 @@ Result<int> RunStatus(const CommandLine& line) {
 
 Result<int> RunOutputs(const CommandLine& line) {
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
-  // The AM is queried as well, because it reports the end a moment before the folder contains it.
+  // The AM is queried as well, because the AM reports the end a moment before the status file contains the end.
   TRY_ASSIGN(const KnownStatus known, QueryStatus(records));
   if (!HasEnded(known.status)) {
     return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " has not ended (", known.status.state,
@@ -85,7 +85,7 @@ Result<int> RunFind(const CommandLine& line) {
   TRY_ASSIGN(const RequestId request, RequestIdOption(line));
   if (request.value.empty()) return Error{ErrorCode::kUsage, "find: expected --request-id"};
   TRY_ASSIGN(const auto found, FindRequest(request));
-  if (!found || !found->job) return Error{ErrorCode::kNotFound, StrCat("request ", request.value, ": no job")};
+  if (!found || !found->job) return Error{ErrorCode::kNotFound, StrCat("request ", request.value, " has no job")};
   const RequestRecord& record = found->record;
   const std::string& job = found->job->job().value;
   TRY_ASSIGN(const KnownStatus known, QueryStatus(*found->job));
@@ -106,7 +106,8 @@ Result<int> RunAck(const CommandLine& line) {
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front(), TerminalNotes()));
   TRY_ASSIGN(const KnownStatus known, QueryStatus(records));
   const std::string job = records.job().value;
-  if (!HasEnded(known.status)) return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended")};
+  if (!HasEnded(known.status))
+    return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended, so its result cannot be acknowledged")};
   TRY_ASSIGN(const OwnerToken newest, OwnerOf(known.status));
   const bool acked = owner == newest;
   if (acked && !known.acked) TRY(Acknowledge(records, owner));

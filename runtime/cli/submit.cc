@@ -1,5 +1,5 @@
-// `tony submit`: turns properties into a spec and the spec into a job (client/submit_job.h), and watches the job. This
-// is the client's part in a job's way through the program (README.md).
+// `tony submit`: turns properties into a spec and the spec into a job (client/submit_job.h), and watches the job. These
+// are the client's steps in the way of a job (README.md).
 #include <unistd.h>
 
 #include <map>
@@ -38,7 +38,7 @@ void Announce(const JobId& job, const SubmitShow& show) {
   if (!show.detach) Say(StrCat("job ", job.value));
 }
 
-// The time to wait for the job's page. An AM serves it a few tens of milliseconds after the job is recorded.
+// The time to wait for the job's page. An AM serves the page a few tens of milliseconds after the job is recorded.
 constexpr Duration kPagePatience{2000};
 
 // Returns the address of the job's page; empty if the job has no page, or does not get one soon.

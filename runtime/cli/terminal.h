@@ -1,6 +1,6 @@
-// Makes text safe for a terminal and computes its width there. Names, messages and logs come from users' programs. Such
-// text must pass through one of the Safe functions, because its escape sequences could otherwise move the cursor, set a
-// title or type a reply. Functions without a descriptor `fd` are pure.
+// These functions make text safe for a terminal and compute its width there. Names, messages and logs come from users'
+// programs. Such text must pass through one of the Safe functions, because its escape sequences could otherwise move
+// the cursor, set a title or type a reply. Functions without a descriptor `fd` are pure.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace tony {
 std::string SafeLine(std::string_view text);
 // Returns several lines made safe in the way of SafeLine(); line ends and tabs stay.
 std::string SafeText(std::string_view text);
-// Returns a task's output made safe in the way of SafeText(). Carriage returns (progress bars) stay, and colours if
-// `colour` is true. A line's colours end with the line. Other escape sequences are removed.
+// Returns a task's output made safe in the way of SafeText(). Carriage returns stay, because progress bars use them.
+// Colours stay if `colour` is true, and each colour ends with its line. Other escape sequences are removed.
 std::string SafeLog(std::string_view text, bool colour);
 
 // Returns the columns of a text made by SafeLine(): East Asian characters and emoji take two, combining characters take

@@ -40,8 +40,8 @@ std::string ProgressLine(std::string_view doing, const StageProgress& progress) 
   return StrCat(doing, " ", SafeLine(progress.what), ": ", amount);
 }
 
-// The line of progress. On a terminal it is redrawn in place. Elsewhere it is printed at the beginning and every five
-// seconds.
+// The line of progress. On a terminal the line is redrawn in place. Elsewhere a new line is printed at the beginning
+// and every five seconds.
 class MovingLine {
  public:
   void Show(const std::string& line) {
@@ -97,7 +97,7 @@ std::vector<std::string> LeftOutLines(const SourceSummary& sources) {
         StrCat("left out: ", Paths(left), ": ", FilesAndBytes(left.files, left.bytes), " (", SafeLine(left.rule), ")"));
   }
   if (sources.left_out.size() > kMostRules)
-    lines.push_back(StrCat("left out: files of ", sources.left_out.size() - kMostRules, " more rules"));
+    lines.push_back(StrCat("left out: files that match ", sources.left_out.size() - kMostRules, " more rules"));
   return lines;
 }
 

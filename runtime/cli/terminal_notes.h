@@ -12,10 +12,10 @@
 
 namespace tony {
 
-// Returns notes for the terminal. For a new job they also print the report of SayStaged().
+// Returns notes for the terminal. For a new job, the notes also print the report of SayStaged().
 ClientNotes TerminalNotes();
 
-// Prints which files of src_dir go to the tasks, which do not, and warnings.
+// Prints which files of src_dir go to the tasks, which files do not, and the warnings about the files.
 void SayStaged(const StagedFiles& files);
 
 // Returns a callback that prints each change of a job.

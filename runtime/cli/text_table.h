@@ -1,6 +1,6 @@
 // A table for people. On a terminal, the table is made to fit the width: first the least important columns are left
-// out, and then cells are cut. Elsewhere the table is complete, so that other programs can cut it. Pure, except the
-// functions that read the size of standard output.
+// out, and then cells are cut. Elsewhere the table is complete, so that other programs can cut it. All functions are
+// pure, except the functions that read the size of standard output.
 #pragma once
 
 #include <cstddef>
@@ -67,8 +67,8 @@ std::string Wrapped(std::string_view text, size_t columns, size_t indent);
 // Without a terminal, returns the text unchanged.
 std::string Fitted(const std::string& text, const TableRoom& room);
 
-// Returns the width of standard output and whether it gets colours. --color decides about colours; without it, the
-// terminal and $NO_COLOR decide. kUsage: --color is not auto, always or never.
+// Returns the width of standard output and whether it gets colours. --color decides about colours; without this option,
+// the terminal and $NO_COLOR decide. Returns kUsage if --color is not auto, always or never.
 Result<TableRoom> RoomOnStandardOutput(const CommandLine& line);
 size_t ColumnsOfStandardOutput();  // 0: not a terminal
 

@@ -1,4 +1,5 @@
-// `tony wait`: waits until a job has ended, or until it has changed. If the command is interrupted, the job goes on.
+// `tony wait`: waits until a job has ended, or until its status has changed. If the command is interrupted, the job
+// continues.
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
@@ -34,8 +35,8 @@ Result<WaitOrder> ReadWaitOrder(const CommandLine& line) {
   return order;
 }
 
-// Returns whether a running job has an owner other than the token of --owner. False if the job has ended, because its
-// end is reported to every owner. Also false if the job has no owner.
+// Returns whether a running job has an owner other than the token of --owner. Returns false if the job has no owner, or
+// if the job has ended, because the end is reported to every owner.
 bool HasOtherOwner(const WaitOrder& order, const JobStatus& status) {
   const OwnerToken& owner = status.claim.owner;
   return !HasEnded(status) && !order.owner.value.empty() && !owner.value.empty() && owner != order.owner;

@@ -1,6 +1,6 @@
 // `tony watch`: one process that follows many jobs and prints a line for each change, e.g. for Airflow's triggerer.
-// Jobs are named on the command line and on standard input. There, the line "JOB" begins the watching of a job, and
-// "-JOB" ends it.
+// Jobs are named on the command line and on standard input. On standard input, the line "JOB" adds a job, and the line
+// "-JOB" removes it.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ constexpr size_t kMostWaiting = 1000;
 
 // Exchanges lines over standard input and output, on a thread of its own, because a silent writer or a slow reader must
 // not delay the loop and its signals. The descriptors stay blocking, because a shell may share them. The methods are
-// called on the loop thread, and the callbacks run there. Posted callbacks hold this object weakly.
+// called on the loop thread, and the callbacks run there. Posted callbacks have only a weak pointer to this object.
 class LineExchange : public std::enable_shared_from_this<LineExchange> {
  public:
   struct Sink {
@@ -49,7 +49,7 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     std::function<void()> on_idle;  // all lines have been written
     std::function<void()> on_reader_gone;
   };
-  // `reads`: true if standard input is to be read.
+  // `reads` is true if standard input is to be read.
   LineExchange(EventLoop& loop, bool reads, Sink sink) : loop_(loop), sink_(std::move(sink)), reads_(reads) {}
 
   void Start() {
@@ -70,8 +70,8 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
     thread_.join();
   }
 
-  // Adds a line, given without its line end. It replaces an unwritten line with the same key, for which the reader was
-  // too slow.
+  // Adds a line, given without its line end. The new line replaces an unwritten line with the same key, because the
+  // reader is too slow to get both.
   void Put(const std::string& key, std::string line) {
     {
       const std::lock_guard lock(mutex_);
@@ -117,8 +117,8 @@ class LineExchange : public std::enable_shared_from_this<LineExchange> {
       writes = !waiting_.empty() || !now_.empty();
       reads = reads_ && waiting_.size() < kMostWaiting;
     }
-    // Standard output is polled even if there are no lines to write, because this shows at once that its reader has
-    // closed it.
+    // Standard output is polled even if there are no lines to write, because the poll shows at once that the reader has
+    // closed the pipe.
     pollfd fds[] = {{wake_.get(), POLLIN, 0},
                     {STDOUT_FILENO, static_cast<short>(writes ? POLLOUT : 0), 0},
                     {reads ? STDIN_FILENO : -1, POLLIN, 0}};
@@ -215,7 +215,7 @@ class JobsWatch {
   JobsWatch(const JobsWatch&) = delete;
 
   void Add(const std::string& id) {
-    // The job is already followed. It gets the new watcher, and its newest line is printed again.
+    // If the job is already followed, its AM gets the new watcher, and the newest line about the job is printed again.
     if (const auto watched = jobs_.find(id); watched != jobs_.end()) {
       watched->second.follower->AnnounceWatcher(options_.watcher);
       if (!watched->second.told.empty()) lines_->Put(id, watched->second.told);

@@ -8,14 +8,14 @@ namespace tony {
 namespace {
 
 constexpr Duration kCallLimit{5000};  // time limit of each short call
-// The time limit of a Watch call, below the 60 s of tony.thrift. Nothing depends on the value, because the call is
+// The time limit of a Watch call, below the 60 s of tony.thrift. The exact value does not matter, because the call is
 // repeated after each answer.
 constexpr Duration kWatchLimit{30000};
 
 }  // namespace
 
-// Sends one call after the other, each after the answer to the one before. The sink may destroy the conversation during
-// a callback, and no member may be used afterwards.
+// Sends the calls one after another: each call is sent after the answer to the previous call. The sink may destroy the
+// conversation during a callback, and no member may be used afterwards.
 class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
  public:
   Talk(EventLoop& loop, Opening opening, Sink sink)
@@ -63,8 +63,8 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
               }));
   }
 
-  // Begins to watch the job. Only the first call names the watcher: the AM takes a named watcher for the newest one,
-  // and the later calls only continue the watching.
+  // Begins to watch the job. Only the first call names the watcher, because the AM treats the watcher that was named
+  // last as the newest watcher. Later calls only continue the watching.
   void Look() {
     const auto begin = WhenAnswered<JobStatus>([this](const JobStatus& status) { Take(status, /*is_news=*/true); });
     if (opening_.watcher.value.empty()) return am_->GetStatus(opening_.token, begin);
@@ -103,7 +103,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   const Sink sink_;
   bool stopped_ = false;
   std::unique_ptr<AmConnection> am_;
-  // Fields of the newest status. A later status is news if one of them differs.
+  // Fields of the newest status. A later status is reported if one of these fields differs.
   int64_t seq_ = 0;
   std::string trouble_, delay_;
 };

@@ -1,6 +1,6 @@
-// A conversation with the leading AM over one connection. First it sends the new owner and the requested kill, if there
-// are any, and then it watches the job. Loop thread only. The sink is called from the loop, never from inside the
-// constructor.
+// A conversation with the leading AM over one connection. The conversation first sends the new owner and the requested
+// kill, if the caller has set them, and then watches the job. It is used only on the thread of the event loop. The sink
+// is called from the loop, never from inside the constructor.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// The table of the schedulers that this program can reach, and the choice of a job's backend. No state; any thread.
+// The table of the schedulers that this program can reach, and functions that choose the backend of a job. The
+// functions have no state and may be called on any thread.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@ namespace tony {
 
 struct BackendEntry {
   std::string_view scheduler;  // value of tony.scheduler
-  // prefix of the ids of its jobs
+  // The ids of this scheduler's jobs begin with this prefix.
   std::string_view job_prefix;
   const Backend& (*backend)();
   // Returns Ok if this process can reach the job. If the id is empty, returns Ok if the process can reach any job of
@@ -28,7 +29,7 @@ std::span<const BackendEntry> Backends();
 
 // Returns the backend of an existing job, chosen by its id.
 const Backend& BackendOf(const JobId& job);
-// Returns the backend in which a new job is created. kInvalid: tony.scheduler names no entry of the table.
+// Returns the backend in which a new job is created; kInvalid if tony.scheduler names no entry of the table.
 Result<const Backend*> BackendFor(const ParsedJobSpec& job);
 const Backend& DefaultBackend();
 
@@ -37,7 +38,7 @@ std::vector<const Backend*> ConfiguredBackends();
 // backend fails, the visit continues and the returned value is that error, because a cluster that does not answer must
 // not hide the jobs of this machine.
 Result<std::optional<Error>> VisitConfigured(const std::function<Status(const Backend&)>& visit);
-// Checks whether the backend of this job is configured. An error names the job.
+// Checks whether the backend of this job is configured. The error message names the job.
 Status CheckConfigured(const JobId& job);
 
 // Reads a file in the file system of a cluster, through the backend whose files have this URI's scheme

@@ -36,11 +36,11 @@ constexpr Duration kKeeperLimit{10000};
 // The time that a stop may take beyond the tasks' grace before it counts as overdue.
 constexpr Duration kBeyondGrace{5000};
 // The time for which a kill that could not be recorded waits until an AM leads the job. A leading AM gets the same
-// time, beyond the tasks' grace, to end the job. It cannot record the end, so the scheduler ends the job after this
-// time.
+// time, beyond the tasks' grace, to end the job. That AM cannot record the end, so the scheduler ends the job after
+// this time.
 constexpr Duration kUnrecordedPatience{3000};
 
-// Returns half of the pause up to the whole pause.
+// Returns a random duration between half of the pause and the whole pause.
 Duration WithJitter(Duration pause) {
   static thread_local std::minstd_rand random(std::random_device{}());
   const auto half = static_cast<unsigned>(std::max<int64_t>(1, pause.count() / 2));
@@ -57,8 +57,8 @@ void Follower::Start(Duration patience, Duration usage_interval) {
   Watch();
   looked_after_ = loop_.Now();
   SearchAfter(watch_ ? patience : kFirstPause);
-  // A timer is used and not Post(), because a signal may stop the loop first. A posted call would then stay in the loop
-  // and run in the loop of the next follower, when this one is destroyed.
+  // A timer is used instead of Post(), because a signal may stop the loop first. A posted call would then stay in the
+  // loop, and would run when the next follower runs the loop and this follower is already destroyed.
   first_look_ = loop_.After(Duration(0), [this] { OnFolderChange(); });
 }
 
@@ -68,8 +68,8 @@ void Follower::Watch() {
   if (watch.ok()) {
     watch_ = *std::move(watch);
   } else {
-    // The watch may fail because the number of watches of a user is limited. The job runs already, so the follower
-    // relies on its timer alone.
+    // The watch may fail, because the number of a user's watches is limited. The job already runs, so the follower does
+    // not fail, and relies on its timer alone.
     sink_.on_note(watch.error().message);
   }
 }
@@ -148,13 +148,14 @@ void Follower::ReportFromFile(const JobStatus& status) {
   sink_.on_status(status);
 }
 
-// Follows the job's files from now on. If a new owner is still to be sent, the follower fails, because no file can
-// carry it to the AM.
+// Follows the job's files from now on. If the new owner has not been sent yet, the follower fails, because an AM
+// accepts a new owner only over its connection.
 void Follower::FollowFiles(const Error& why) {
   conversation_.reset();
   if (attach_) return Fail({ErrorCode::kUnavailable, why.message});
   state_ = State::kReading;
-  if (!std::exchange(mistrust_told_, true)) sink_.on_note(StrCat(why.message, "; reading the job's files instead"));
+  if (!std::exchange(mistrust_told_, true))
+    sink_.on_note(StrCat(why.message, "; this command reads the job's files instead"));
   Watch();
   SearchAfter(Duration(0));
 }
@@ -231,12 +232,13 @@ void Follower::CheckKeeper(bool was_there) {
   const ArbiterView seen = Look();
   const bool is_there = seen.IsKept();
   const bool missing = !was_there && !seen.WillBeKept();
-  // The AM does not lead any more, and nothing that it reports counts.
+  // The AM does not lead any more, so its reports are ignored.
   if (talked_to_ < oldest_epoch_ || (missing && seen.kind == ArbiterView::Kind::kLost))
     return OnLost({ErrorCode::kUnavailable, "the application master is no longer the leader of the job"});
   if (missing && keepers_started_++ < kMostKeepers) {
     const auto started = launcher_.Start(records_);
-    if (started.ok() && *started) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was restarted"));
+    if (started.ok() && *started)
+      sink_.on_note(StrCat("the supervisor (keeper) of job ", records_.job().value, " was restarted"));
   }
   timer_ = loop_.After(kKeeperLook, [this, is_there] { CheckKeeper(is_there); });
 }
@@ -251,9 +253,9 @@ void Follower::CheckOverdueEnd() {
   if (!pulse.note.empty()) sink_.on_note(pulse.note);
   if (pulse.hopeless && kill_ && state_ != State::kEnding)
     return Fail(
-        {ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
-                                         " does not respond, and the kernel cannot end it; the kill stays recorded "
-                                         "for the next keeper")});
+        {ErrorCode::kUnavailable, StrCat("the supervisor (keeper) of job ", records_.job().value,
+                                         " does not respond, and the kernel cannot end this process; the kill stays "
+                                         "recorded for the next supervisor")});
   if (!pulse.silent) ReportWhoDelaysEnd(now);
 }
 
@@ -312,8 +314,9 @@ void Follower::CheckRefusedKill() {
   if (std::ranges::count(*kills, kill_->name, &RecordedKill::name) > 0) return;
   Fail({ErrorCode::kUnavailable,
         StrCat("job ", records_.job().value,
-               " has no application master, and only an application master knows the owner and the watchers of ",
-               "the job (", (*status)->trouble, "); to end it, kill it without --if-owner, --if-watcher and --delay")});
+               " has no application master (", (*status)->trouble,
+               "), and only an application master knows the owner and the watchers of the job; to end the job, kill ",
+               "it without --if-owner, --if-watcher and --delay")});
 }
 
 void Follower::Search() {
@@ -385,11 +388,11 @@ void Follower::EndUntakenKill() {
   const auto ended = launcher_.EndInScheduler(records_.job(), ReasonWithRequester(kill_->request));
   if (!ended.ok() || !*ended || std::exchange(ends_in_scheduler_, true)) return;
   sink_.on_note(StrCat("no application master executes the kill of job ", records_.job().value,
-                       ": the job is ended in its scheduler"));
+                       ", so the scheduler ends the job"));
 }
 
-// Returns false unless the scheduler was told to end the job because the job's records cannot be written. In that case
-// no record is read, and the follower ends with the verdict of the scheduler, or checks again later.
+// Returns true if the scheduler was asked to end the job, because the job's records cannot be written. In that case no
+// record is read, and the follower ends with the verdict of the scheduler, or checks again later.
 bool Follower::EndWithoutRecords() {
   if (!ends_in_scheduler_ || !kill_ || !kill_->name.empty()) return false;
   const auto end = launcher_.EndWithoutRecords(records_.job(), kill_->request.reason, Duration(0));
@@ -398,7 +401,7 @@ bool Follower::EndWithoutRecords() {
     return true;
   }
   sink_.on_note(StrCat("the records of job ", records_.job().value, " cannot be used; the next command that waits for ",
-                       "the job, or \"tony recover\", writes its verdict"));
+                       "the job, or \"tony recover\", writes the job's verdict"));
   JobStatus status = last_.value_or(**end);
   EndStatus(status, *(*end)->verdict, (*end)->ended.value_or(RealClock().Now()));
   End(status);
@@ -439,14 +442,14 @@ void Follower::ReviveJob() {
   if (!settled.ok()) return Fail(settled.error());
   if (keepers_started_++ == kMostKeepers)
     return Fail(
-        {ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
+        {ErrorCode::kUnavailable, StrCat("the supervisor (keeper) of job ", records_.job().value,
                                          " exits as soon as it is started; ", launcher_.KeeperFailureHint(records_))});
   const auto started = launcher_.Start(records_);
   if (!started.ok()) return Fail(started.error());
   // Another client has started the keeper, or the job has just ended.
   if (!*started) return SearchAfter(kFirstPause);
   sink_.on_note(StrCat("no application master ran for job ", records_.job().value,
-                       ", so this command started the job's keeper"));
+                       ", so this command started the job's supervisor (keeper)"));
   // A long pause is enough, because the folder watch notices the new AM's lease at once.
   SearchAfter(kLongestPause);
 }
@@ -465,7 +468,7 @@ void Follower::WaitForKeeperExit() {
   const ArbiterView seen = launcher_.Look(records_);
   const bool gone = !seen.WillBeKept();
   if (!gone) CheckOverdueEnd();
-  // Keeper and AM died before the cleanup. One more keeper is started, whose only work is the cleanup.
+  // Keeper and AM died before the cleanup. Another keeper is started only for the cleanup.
   if (gone && !seen.swept && !std::exchange(swept_, true)) {
     if (launcher_.Start(records_).ok()) {
       timer_ = loop_.After(kKeeperPause, [this] { WaitForKeeperExit(); });
@@ -473,7 +476,7 @@ void Follower::WaitForKeeperExit() {
     }
   }
   if (gone || (loop_.Now() >= give_up_keeper_ && !keeper_is_silent_)) {
-    if (!gone) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " is still cleaning up"));
+    if (!gone) sink_.on_note(StrCat("the supervisor (keeper) of job ", records_.job().value, " is still cleaning up"));
     timer_ = loop_.After(Duration(0), [this] { sink_.on_end(*end_); });
     return;
   }

@@ -1,5 +1,5 @@
-// Follows one job until its end, across restarts of its AM and of its keeper (the supervisor of the job). Loop thread
-// only.
+// Follows one job until its end, across restarts of the job's AM and of its keeper (the supervisor of the job). The
+// follower is used only on the thread of the event loop.
 //
 //            lease record found              connection lost
 //   Searching ---------------> Talking ------------------------> Searching
@@ -15,9 +15,9 @@
 // hangs does not check the keeper. If the scheduler has started another AM, the follower drops the connection at once,
 // because the connection to a lost node would end only after half a minute.
 //
-// In state Reading, no token may be sent to the AM's address: the AM is one of an earlier release at a TCP port, or
-// another user listens there. The follower reads the AM's files instead. A kill works through its file, which every AM
-// reads once a second.
+// In state Reading, no token may be sent to the AM's address, because the AM of an earlier release listens at a TCP
+// port, or because another user listens there. The follower reads the AM's files instead. The AM receives a kill
+// through the kill's file, because every AM reads these files once a second.
 //
 // The scheduler ends the job if no AM executes a kill within kKillPatience, or earlier if the kill could not be
 // recorded. Not every scheduler can end jobs (Arbiter::EndInScheduler()).
@@ -36,7 +36,7 @@
 
 namespace tony {
 
-// The time that a recorded kill waits for an AM, before the job is ended in its scheduler.
+// The time that a recorded kill waits for an AM, before the scheduler ends the job.
 constexpr Duration kKillPatience{30'000};
 
 // Callbacks, which are called on the loop. `on_end` is called once, as the last one.
@@ -78,7 +78,8 @@ class Follower {
 
   void Watch();
   void OnFolderChange();
-  bool CheckStatusFile();  // Returns whether the job has ended.
+  // Returns whether the job has ended.
+  bool CheckStatusFile();
   void ReportFromFile(const JobStatus& status);
   void FollowFiles(const Error& why);
   void SeeLease();
@@ -123,8 +124,8 @@ class Follower {
   Instant talk_began_;
   // The oldest epoch whose AM may lead.
   Epoch oldest_epoch_;
-  // The last lease that was read, and the secrets of the job, which never change. They are kept, because the store may
-  // be away while the AM lives.
+  // The last lease that was read, and the secrets of the job, which never change. They are kept here, because the store
+  // may be unreachable while the AM lives.
   std::optional<LeaseRecord> lease_;
   std::optional<std::string> token_;
   std::optional<MakeChannel> tls_;
@@ -133,7 +134,8 @@ class Follower {
   Instant heard_{};
   // The new owner, which is reset when the AM has answered.
   std::optional<Claim> attach_;
-  // The kill, until it is refused. It is sent to each AM. After the first answer, only a plain kill is sent again.
+  // The kill, until it is refused. The kill is sent to each AM. After the first answer, only a plain kill is sent
+  // again.
   std::optional<RecordedKill> kill_;
   bool is_kill_answered_ = false;
   Instant kill_began_{};

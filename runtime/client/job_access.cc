@@ -57,8 +57,8 @@ constexpr size_t kMostOfASecond = 100;
 constexpr size_t kShortestBeginning = 4;
 constexpr size_t kMostTold = 5;
 
-// Returns jobs of all backends. All are queried, because a word may be the beginning of an id in one backend and a
-// job's name in another.
+// Returns jobs of all backends. All backends are queried, because a word may be the beginning of an id in one backend
+// and a job's name in another.
 Result<std::vector<JobRecords>> Gather(const std::function<Result<std::vector<JobRecords>>(const JobStore&)>& choose) {
   std::vector<JobRecords> gathered;
   const auto add = [&](const Backend& backend) -> Status {
@@ -130,8 +130,8 @@ Result<std::optional<JobRecords>> FindIfExists(const std::optional<JobId>& job) 
 Result<JobStatus> StoredStatus(const JobRecords& records) {
   const auto stored = records.ReadStatus();
   if (stored.ok() && *stored && HasEnded(**stored)) return WithPage(**stored);
-  // The status may be unreadable, because it is synced only at the job's end and a power cut may have emptied it. Once
-  // the job is cleaned up, the status has been synced, and an unreadable status means damage.
+  // The status may be unreadable, because the file is synced only at the job's end and a power cut may have emptied it.
+  // The status of a job that is cleaned up has been synced, so an unreadable status of such a job means damage.
   const Arbiter& arbiter = BackendOf(records.job()).arbiter();
   if (stored.ok() || !arbiter.Look(records).swept) {
     TRY_ASSIGN(auto end, arbiter.UnwrittenEnd(records));

@@ -12,15 +12,15 @@
 
 namespace tony {
 
-// Returns the job with this id. kNotFound: no such job. kUnavailable: the job runs under the local scheduler of another
-// machine, which the message names.
+// Returns the job with this id. Returns kNotFound if the job does not exist. Returns kUnavailable if the job runs under
+// the local scheduler of another machine; the message names that machine.
 Result<JobRecords> FindJob(const std::string& id);
 // Returns the job; nullopt if `job` is empty, or if the job does not exist any more.
 Result<std::optional<JobRecords>> FindIfExists(const std::optional<JobId>& job);
 
-// Returns the content of status.json. If it has not been written yet, returns a document made of spec and submission. A
-// job whose machine was rebooted while the job ran is returned as ended for that reason, even if its end is not written
-// yet.
+// Returns the content of status.json. If this file has not been written yet, returns a status that is made from the
+// spec and the submission. If the machine was rebooted while the job ran, the returned status says that the reboot
+// ended the job, even if the end is not written yet.
 Result<JobStatus> StoredStatus(const JobRecords& records);
 
 bool HasEnded(const JobStatus& status);
@@ -57,9 +57,10 @@ std::string ToJson(const KnownStatus& known);
 //   an id        found by FindJob(), before anything else is searched
 //   last         the job that was submitted last
 //   a name       the newest job of this name, among the running jobs and the newest thousand ended jobs
-//   a beginning  at least four characters with which exactly one job's id begins, or its part behind the last - or _
-// A note names the job that was found, except for an id. kNotFound: no job matches, or several jobs do. An error of a
-// configured cluster that cannot be queried is returned unchanged.
+//   a beginning  at least four characters with which the id of exactly one job begins, or the part of the id after the
+//                last - or _
+// Unless the word is an id, a note names the job that was found. Returns kNotFound if no job matches, or if several
+// jobs match. If a configured cluster cannot be queried, its error is returned unchanged.
 Result<JobRecords> FindNamedJob(const std::string& word, const ClientNotes& notes);
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-// The digest of what a submit wants to run. Submits under one request id are compared by their digests.
+// The digest of a job's spec and files. Submits under one request id are compared by their digests.
 #pragma once
 
 #include <string>

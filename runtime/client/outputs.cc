@@ -25,8 +25,8 @@ std::optional<AttemptId> NewestThatSucceeded(const JobRecords& records, const Jo
   return std::nullopt;
 }
 
-// Returns the outputs that the AM recorded. The record has no outputs if the job is of release 0.1, if the job ended
-// without an AM, or if the record is damaged. Then returns the outputs that the executor kept.
+// Returns the outputs that the AM recorded. If the record has no outputs, returns the outputs that the executor kept.
+// The record has no outputs if release 0.1 ran the job, if the job ended without an AM, or if the record is damaged.
 Result<std::optional<KeptOutputs>> FindKept(const JobRecords& records, const AttemptId& attempt) {
   auto recorded = ReadJobOutputs(records);
   const bool is_its = recorded.ok() && *recorded && (*recorded)->attempt == attempt;

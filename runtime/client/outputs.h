@@ -17,12 +17,12 @@ struct JobOutputs : Outputs {
   std::optional<AttemptId> attempt;
 };
 
-// Returns the outputs of an ended job with this `status`. kInvalid: the outputs cannot be returned, and the message
-// names task, file and problem.
+// Returns the outputs of an ended job with this `status`. Returns kInvalid if the outputs cannot be returned; the
+// message names the task, the file and the problem.
 Result<JobOutputs> ReadOutputs(const JobRecords& records, const JobStatus& status);
 
-// Returns which outputs of a successful job cannot be returned as they were written, and why. Empty: all can be
-// returned, or the job has not succeeded.
+// Returns a text that names the outputs of a successful job that cannot be returned as they were written, and the
+// reasons. The text is empty if all outputs can be returned, or if the job has not succeeded.
 std::string OutputsProblem(const JobRecords& records, const JobStatus& status);
 
 // Returns the status document. If the outputs have a problem, it includes "outputs_problem".

@@ -39,9 +39,9 @@ Result<std::optional<JobRecords>> JobOf(const RequestId& request) {
 
 }  // namespace
 
-// The owner is revoked before the job is searched. A submit creates its job before it checks the revocation, so at
-// least one of the two sees the other. A kill with a watcher condition or a delay may still become void. It therefore
-// revokes the owner only if the request has no job.
+// The owner is revoked before the search for the job. A submit creates its job before it checks the revocation.
+// Therefore the kill finds the job, or the submit finds the revocation. A kill with a watcher condition or a delay may
+// still become void, so such a kill revokes the owner only if the request has no job.
 Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill,
                                               const ClientNotes& notes) {
   const bool owned = !kill.if_owner.value.empty();
@@ -54,7 +54,7 @@ Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const Ki
     return job;
   }
   TRY(revoked);
-  if (!owned) return Error{ErrorCode::kNotFound, StrCat("request ", request.value, ": no job")};
+  if (!owned) return Error{ErrorCode::kNotFound, StrCat("request ", request.value, " has no job")};
   if (certain) return job;
   TRY(Revoke(request, kill.if_owner));
   return JobOf(request);

@@ -1,5 +1,5 @@
-// Functions that find a job by its request id in any configured backend. A kill can name a request even before its
-// submit.
+// Functions that find a job by its request id in any configured backend. A kill can name a request even before the
+// submit of that request.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@ struct FoundRequest {
   // The job that the record names; nullopt: it was removed, or never created.
   std::optional<JobRecords> job;
 };
-// Returns the record of the request. If several backends have one, a record whose job exists is preferred. nullopt: the
-// request is unknown.
+// Returns the record of the request; nullopt if the request is unknown. If several backends have a record, a record
+// whose job exists is preferred.
 Result<std::optional<FoundRequest>> FindRequest(const RequestId& request);
 
-// Returns the job to kill, without sending the kill. nullopt: the request has no job yet, and from now on a submit by
-// the kill's owner is refused. kNotFound: the request has no job, and the kill names no owner.
+// Returns the job to kill, without sending the kill. Returns nullopt if the request has no job yet; from now on, a
+// submit by the kill's owner is refused. Returns kNotFound if the request has no job, and the kill names no owner.
 Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill,
                                               const ClientNotes& notes);
 

@@ -29,8 +29,8 @@ Error WhyNotSubmitted(const SubmitStep& last, const SubmitOrder& order) {
   if (last.end == SubmitEnd::kRefusedDiffers)
     return {ErrorCode::kInvalid,
             StrCat("request ", order.request.value, ": job ", last.job.value, " runs with other ",
-                   Join(last.differs_in, ", "), "; kill it first, or submit with a --submission above ",
-                   order.ask.number, ", which replaces it; nothing was submitted")};
+                   Join(last.differs_in, ", "), "; nothing was submitted; kill the job first, or submit with a ",
+                   "--submission above ", order.ask.number, " to replace the job")};
   const std::string why = last.end == SubmitEnd::kRefusedStale
                               ? StrCat("a submission newer than ", order.ask.number, " exists")
                               : StrCat("owner ", order.claim.owner.value, " was revoked by a kill before this submit");

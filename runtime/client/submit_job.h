@@ -1,6 +1,6 @@
 // Functions that submit a job. With a request id, the job is found or created by the steps of a SubmitMachine
-// (records/submit_machine.h), which submit_steps.h takes. Without a request id, the job is created. `tony submit` and
-// Azkaban's adapter both call FindOrMakeJob().
+// (records/submit_machine.h); submit_steps.h executes these steps. Without a request id, the job is created. `tony
+// submit` and Azkaban's adapter both call FindOrMakeJob().
 #pragma once
 
 #include <filesystem>
@@ -33,7 +33,7 @@ struct SubmitOrder {
 struct RequestedJob {
   SubmitOrder order;
   ParsedJobSpec job;
-  // The id that the backend's check of the job has reserved. Empty: the store of jobs chooses one.
+  // The id that the backend's check of the job has reserved; if empty, the job store chooses the id.
   JobId id = {};
 };
 
@@ -44,7 +44,7 @@ struct SubmittedJob {
   std::string_view stopped_work{};
   std::optional<JobRecords> records;    // nullopt: stopped by a signal
   SubmitEnd end = SubmitEnd::kCreated;  // created, attached or adopted
-  // True if the job was submitted with another spec than this one. The job keeps the spec that it was submitted with.
+  // True if the spec of the found job differs from the spec of this submit. The job keeps its own spec.
   bool spec_differs = false;
   SourceSummary sources{};              // sources of a new job
   std::vector<std::string> warnings{};  // warnings about a new job's files
@@ -52,13 +52,13 @@ struct SubmittedJob {
   std::vector<std::string> differs_in{};
 };
 
-// Finds or creates the job. kNotPermitted: a newer submission is known, or the owner was revoked. kInvalid: the caller
-// is not an engine, and the request has a running job that was submitted with other content (`differs_in`).
+// Finds or creates the job. Returns kNotPermitted if a newer submission is known, or if the owner was revoked. Returns
+// kInvalid if the caller is not an engine, and the request has a running job with other content (`differs_in`).
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const ClientNotes& notes, const RequestedJob& asked);
 
-// Returns a warning for people, e.g. "job J was submitted with other files, environment, and keeps them". Empty:
-// nothing differs.
+// Returns a warning for people, e.g. "job J was submitted with other files, environment, and keeps them". The warning
+// is empty if nothing differs.
 std::string DifferenceText(const SubmittedJob& job);
 
 // Returns the JSON fields that a submit with a request id adds to its document: "decision", "spec_differs",

@@ -63,8 +63,8 @@ class ProgressNotes {
 constexpr Duration kLockLimit{120'000};
 constexpr Duration kLockTry{100};  // signals are checked this often
 constexpr Duration kAttachLimit{30'000};
-// The time that AM and keeper (the supervisor of the job) may need to end a job, beyond the tasks' grace. It is enough
-// even on a machine that swaps.
+// The time that AM and keeper (the supervisor of the job) may need to end a job, beyond the tasks' grace. This time is
+// enough even on a machine that swaps.
 constexpr Duration kGoneLimit{60'000};
 constexpr Duration kGonePause{20};
 // The time to wait for a job that another submit is creating. That submit records the job's id and then creates the job
@@ -155,8 +155,8 @@ Status JobCreator::StorePrograms() {
     return Ok();
   }
   programs_warning_ = StrCat("tony: warning: the job has no copy of TonY's programs: ", kept.error().message,
-                             "; it runs the programs in ", installed.front().parent_path().string(),
-                             ", which must not be replaced before the job has ended");
+                             "; the job runs the programs in ", installed.front().parent_path().string(),
+                             "; do not replace them before the job has ended");
   return Ok();
 }
 
@@ -294,8 +294,8 @@ Result<bool> CourseSteps::IsRevoked() const {
   return index_.IsRevoked(request_, claim_.owner, RealClock().Now());
 }
 
-// Reads the record of the request. If another submit is creating the job, waits for it: the job exists after a few
-// calls, unless that submit has died.
+// Reads the record of the request. If another submit is creating the job, waits for the job, because the job exists
+// after a few calls unless that submit has died.
 Result<std::optional<RequestRecord>> CourseSteps::ReadRecord() {
   bool said = false;
   for (const Instant limit = loop_.Now() + kComingLimit;; RunLoopFor(kComingPause)) {
@@ -328,7 +328,7 @@ Result<SubmitObservation> CourseSteps::Read() {
 }
 
 // Stages the files and computes the digest. With `only_for_report` the job is already found, and the sources may be
-// missing by now; an error is then only noted.
+// missing by now, so an error is only reported as a note.
 Result<SubmitObservation> CourseSteps::Prepare(bool only_for_report) {
   const Status staged = maker_.Stage();
   if (!staged.ok() && only_for_report) {
@@ -363,7 +363,7 @@ Status CourseSteps::Kill(const SubmitStep& step) {
   TRY_ASSIGN(const auto records, FindIfExists(step.job));
   if (!records) return Ok();
   if (step.own) {
-    TRY(records->WriteKill({.reason = "its owner was revoked by a kill before this submit", .if_owner = claim_.owner}));
+    TRY(records->WriteKill({.reason = "a kill revoked the job's owner before the submit", .if_owner = claim_.owner}));
     return Ok();
   }
   KillRequest kill = {.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};

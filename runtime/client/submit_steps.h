@@ -1,6 +1,6 @@
-// The actions of a submit: JobCreator creates one new job, and CourseSteps takes the steps of a SubmitMachine. Long
-// work runs in a thread outside the event loop, so that a person sees the progress and a signal can stop the work. Loop
-// thread only.
+// The actions of a submit: JobCreator creates one new job, and CourseSteps executes the steps of a SubmitMachine. Long
+// work runs in a thread outside the event loop, so that a person sees the progress and a signal can stop the work. Both
+// classes are used only on the thread of the event loop.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ class JobCreator {
   ~JobCreator();
   JobCreator(const JobCreator&) = delete;
 
-  // Sets the job's id. Without this call the id is that of the request, or the store chooses one.
+  // Sets the job's id. Without this call, the id is RequestedJob::id, or the store chooses the id.
   void UseId(JobId id) { id_ = std::move(id); }
   // Stages the files. Stage() and UploadJob() return Ok() even if a signal stopped the work, so the caller must check
   // signal().
@@ -63,8 +63,8 @@ class JobCreator {
   const JobStore& jobs_;
   const ClientNotes& notes_;
   JobId id_;
-  // The store of staged files. It is held open until the job's folder refers to its entries. nullopt: the job has no
-  // files.
+  // The store of staged files; nullopt if the job has no files. The store stays open until the job's folder refers to
+  // the store's entries.
   std::optional<StagedStore> store_;
   StagedFiles files_;
   // The stored programs. This object holds a lock until the job is recorded.
@@ -76,14 +76,14 @@ class JobCreator {
   std::string_view doing_;
 };
 
-// Takes the steps of a SubmitMachine, which a submit with a request id needs.
+// Executes the steps of a SubmitMachine, for a submit with a request id.
 class CourseSteps {
  public:
   CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const ClientNotes& notes,
               const RequestedJob& asked, const Backend& backend, const JobStore& jobs, const RequestIndex& index);
 
-  // Takes all steps and returns the last one. nullopt: a signal stopped the submit. If the job was already recorded,
-  // its request id finds it.
+  // Executes all steps and returns the last one. Returns nullopt if a signal stopped the submit. If the job was already
+  // recorded, its request id finds it.
   Result<std::optional<SubmitStep>> Walk();
   int signal() const { return signal_; }
   // The creator of the job, which is used if Walk() creates one.
@@ -115,11 +115,12 @@ class CourseSteps {
   JobId id_;                              // id of the new job
   std::optional<RecordedKill> replaced_;  // kill of the replaced job
   int signal_ = 0;                        // first signal; 0: none
-  // The maker is declared last, so it is destroyed first and discards its files while the lock is still held.
+  // The maker is declared last, so it is destroyed first, and discards the files of the job while `lock_` still exists.
   JobCreator maker_;
 };
 
-// Returns what a job in this state means to a submit. `kill_requested`: the job's folder contains a plain kill request.
+// Returns the meaning of the job's state for a submit. `kill_requested` is true if the job's folder contains a plain
+// kill request.
 ExistingJob ToExisting(const JobStatus& status, bool kill_requested);
 
 }  // namespace tony

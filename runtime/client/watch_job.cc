@@ -100,8 +100,8 @@ class Watcher {
             .if_owner = options_.kill_as};
   }
 
-  // The kill is recorded first, so that an AM that starts later reads it. It is not recorded if the store fails or does
-  // not answer; the AM is notified in any case.
+  // The kill is recorded first, so that an AM that starts later reads the record. If the store fails or does not
+  // answer, the kill is not recorded. The AM is notified in any case.
   void OnSignal(int signal) {
     if (watched_.status && watched_.status->verdict) return;  // the verdict is already known
     const bool first = watched_.signal == 0;
@@ -231,9 +231,10 @@ std::string LastKill(const Arbiter& arbiter, const JobId& job, const KillRequest
   if (is_certain && !Holds(kill, status.claim.owner, status.watcher))
     return StrCat(name, " has another owner and continues");
   const auto ended = is_certain ? arbiter.EndInScheduler(job, kill.reason) : Result<bool>(false);
-  if (ended.ok() && *ended) return StrCat(name, " is ended in its scheduler, because its records cannot be written");
+  if (ended.ok() && *ended)
+    return StrCat("the scheduler ends ", name, ", because the records of the job cannot be written");
   return StrCat("the kill of ", name, " may be lost", ended.ok() ? "" : StrCat(": ", ended.error().message),
-                "; \"tony kill ", job.value, "\" repeats it");
+                "; \"tony kill ", job.value, "\" repeats the kill");
 }
 
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,

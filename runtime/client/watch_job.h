@@ -17,8 +17,8 @@
 
 namespace tony {
 
-// The time that a started keeper (the supervisor of the job) has to take its lock. It needs a few milliseconds, or
-// longer on a machine that swaps.
+// The time that a started keeper (the supervisor of the job) has to take its lock. A keeper needs a few milliseconds,
+// or longer on a machine that swaps.
 constexpr Duration kKeeperPatience{500};
 
 // Catches SIGINT, SIGTERM and SIGHUP from construction on. A signal is kept until the loop runs, and is then passed to
@@ -30,7 +30,8 @@ constexpr Duration kKeeperPatience{500};
 // line, and ends the process with 128 + the number of the first signal. LastWords takes four seconds at most.
 class Interrupts {
  public:
-  // Returns what happened to the job, as one line for a person. Called on the thread, with the first signal. May wait.
+  // Returns one line for a person about what happened to the job. The thread that receives the signals calls this
+  // function with the first signal. The function may wait.
   using LastWords = std::function<std::string(int signal)>;
 
   // If the wait has not ended `limit` after the last signal, LastWords is called and the process exits.
@@ -39,8 +40,8 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
 
   void Listen(std::function<void(int signal)> fn) { fn_ = std::move(fn); }
-  // Requires that the process ends after this number of signals, which is 2 at the beginning. Objects that `words` uses
-  // must live until the next call.
+  // Sets the number of signals after which the process must end; at the beginning this number is 2. Objects that
+  // `words` uses must live until the next call.
   void EndAfter(int signals, LastWords words);
 
  private:
@@ -67,8 +68,8 @@ class Interrupts {
 struct WatchOptions {
   // True: a signal kills the job. False: a signal only ends the watching.
   bool kill_on_signal = false;
-  // The owner for which a signal kills the job: the kill has no effect if the job has another owner by then. Empty: a
-  // signal kills the job whatever its owner is.
+  // The owner for which a signal kills the job: the kill has no effect if the job has another owner by then. If this
+  // token is empty, a signal kills the job of any owner.
   OwnerToken kill_as;
   // The new owner to send to the AM. The wait ends when the AM has answered.
   std::optional<Claim> attach;
@@ -98,9 +99,9 @@ struct Watched {
   bool timed_out = false;
 };
 
-// Executes a kill that could neither be recorded nor sent to an AM, before the process ends: ends the job in its
-// scheduler if the condition of the kill holds for the owner and the watcher in `known`. Returns what happened to the
-// job, as a text for people. Any thread.
+// Executes a kill that could neither be recorded nor sent to an AM, before the process ends: asks the scheduler to end
+// the job if the condition of the kill holds for the owner and the watcher in `known`. Returns a text for people that
+// says what happened to the job. May be called on any thread.
 std::string LastKill(const Arbiter& arbiter, const JobId& job, const KillRequest& kill,
                      const std::optional<JobStatus>& known);
 

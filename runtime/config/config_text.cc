@@ -26,7 +26,8 @@ Status CheckConfigText(std::string_view text, const std::string& name) {
   const auto fail = [&](size_t offset, std::string_view what) {
     return Error{ErrorCode::kInvalid, StrCat(name, ":", LineIndex(text).LineOf(offset), ": ", what)};
   };
-  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) return fail(nul, "a NUL character");
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
+    return fail(nul, "the text contains a NUL character");
   if (const size_t valid = ValidUtf8Prefix(text); valid < text.size()) return fail(valid, "not valid UTF-8");
   return Ok();
 }

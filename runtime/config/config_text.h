@@ -23,8 +23,8 @@ class LineIndex {
 // Returns kInvalid with "name:line" if the text has a NUL, which cannot be passed to a process, or is not UTF-8.
 Status CheckConfigText(std::string_view text, const std::string& name);
 
-// Returns true if a line of java.util.Properties continues in the next line. Such a line ends with an odd number of
-// backslashes; an even number means escaped backslashes.
+// Returns true if a line of java.util.Properties continues in the next line. The line continues if it ends with an odd
+// number of backslashes. An even number of backslashes means escaped backslashes.
 bool ContinuesOnNextLine(std::string_view line);
 
 // Returns true if `text` can be the name of an environment variable.
@@ -36,8 +36,8 @@ std::string_view NameAfterBlank(std::string_view value);
 
 inline constexpr size_t kMaxFileBytes = 16u << 20;  // about 1000 times a usual file
 
-// These functions read a descriptor or a file to its end. The error is the text of an errno, or it says that the text
-// is too large. The error does not name the file.
+// These functions read a descriptor or a file to its end. The error message is the text of an errno, or says that the
+// text is too large. The message does not name the file.
 Result<std::string> ReadText(int fd);
 Result<std::string> ReadTextFile(const std::filesystem::path& path);
 

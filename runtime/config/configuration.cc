@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kRolePrefix = "tony.<role>";
 constexpr std::string_view kInstances = ".instances";
-// The whole value of main.args is masked, because it may contain secret variables. No other value is hidden by this,
+// The whole value of main.args is masked, because it may contain secret variables. The mask hides no other value,
 // because the values that main.args sets are also listed under their own keys.
 constexpr std::string_view kMainArgs = "main.args";
 constexpr std::string_view kVariableLists[] = {"shell_env", "tony.containers.envs", "tony.execution.envs"};

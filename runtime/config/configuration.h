@@ -1,5 +1,5 @@
-// The configuration of a job, for people and for TonY's tools: each value and where it came from. Secrets are masked
-// from the beginning, so the configuration may be kept and shown.
+// The configuration of a job, for people and for TonY's tools: each value and the place where it was set. Secrets are
+// masked when the configuration is made, so the configuration may be stored and shown.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace tony {
 struct ConfiguredValue {
   std::string key;
   std::string value;
-  // A property's origin; "default" if the key was not set and its default holds.
+  // A property's origin; "default" if the key was not set, so that its default applies.
   std::string source;
   bool operator==(const ConfiguredValue&) const = default;
 };

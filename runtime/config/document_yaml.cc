@@ -142,8 +142,8 @@ class YamlReader {
 
   Status Count(const Event& event, size_t values = 1) {
     values_ += values;
-    if (values_ > kMostDocumentValues) return At(event, StrCat("the document has more than ", kMostDocumentValues, " values"));
-    return Ok();
+    if (values_ <= kMostDocumentValues) return Ok();
+    return At(event, StrCat("the document has more than ", kMostDocumentValues, " values"));
   }
 
   Result<DocumentNode> ReadNode(const Event& event, size_t depth) {
@@ -225,13 +225,16 @@ class YamlReader {
     TRY(CheckTag(event, scalar.tag, YAML_STR_TAG));
     std::string name(reinterpret_cast<const char*>(scalar.value), scalar.length);
     if (name == "<<" && scalar.style == YAML_PLAIN_SCALAR_STYLE)
-      return At(event, "<< is a merge key, which YAML 1.2 does not have; write the members out, or use an anchor & and an alias *");
+      return At(event,
+                "<< is a merge key, which YAML 1.2 does not have; write each member out, or repeat the whole object "
+                "by an anchor (&NAME) and an alias (*NAME)");
     return name;
   }
 
   Status CheckTag(const Event& event, const yaml_char_t* tag, std::string_view allowed = {}) const {
     if (!tag || View(tag) == allowed) return Ok();
-    return At(event, StrCat("the tag ", InQuotes(View(tag)), ": only !!str, for a text, is accepted"));
+    return At(event,
+              StrCat("the tag ", InQuotes(View(tag)), " is not accepted; the only accepted tag is !!str (a text)"));
   }
 
   Status CheckDepth(const Event& event, size_t depth) const {

@@ -107,7 +107,7 @@ class Unescaper {
 
   Result<uint32_t> Character() {
     TRY_ASSIGN(const uint32_t unit, Unit());
-    if (unit == 0) return Error{ErrorCode::kInvalid, "a NUL character"};
+    if (unit == 0) return Error{ErrorCode::kInvalid, "the text contains a NUL character"};
     if (unit < 0xD800 || unit > 0xDFFF) return unit;
     if (unit < 0xDC00 && rest_.starts_with("\\u")) {
       rest_.remove_prefix(2);
@@ -181,8 +181,8 @@ Result<Properties> Parse(std::string_view text, const std::string& name, Lines l
   return properties;
 }
 
-// Azkaban reads the bytes of a .job file as ISO-8859-1. If the characters of a value, taken as bytes, are UTF-8, the
-// value was UTF-8 in the file, because Latin-1 text that people write is not UTF-8 by chance.
+// Azkaban reads the bytes of a .job file as ISO-8859-1. If the characters of a value, taken as bytes, are valid UTF-8,
+// the value was UTF-8 in the file. Latin-1 text that people write is practically never valid UTF-8 by chance.
 void RestoreUtf8(Properties& properties) {
   std::vector<std::pair<std::string, Property>> restored;
   for (const auto& [key, property] : properties.all()) {
@@ -197,8 +197,8 @@ void RestoreUtf8(Properties& properties) {
   }
   if (!keys.empty())
     properties.Warn(StrCat(keys,
-                           ": Azkaban read this UTF-8 text as ISO-8859-1; it is used as UTF-8. To avoid this, write "
-                           "characters beyond ASCII as \\uXXXX in the .job file"));
+                           ": Azkaban read this UTF-8 text as ISO-8859-1, and TonY has restored the UTF-8; to avoid "
+                           "this warning, write characters beyond ASCII as \\uXXXX in the .job file"));
 }
 
 }  // namespace
@@ -209,7 +209,8 @@ Result<Properties> ParseJavaProperties(std::string_view text, const std::string&
 }
 
 Result<Properties> ParseStepProperties(std::string_view text, const std::string& name) {
-  if (text.find('\0') != text.npos) return Error{ErrorCode::kInvalid, StrCat(name, ": a NUL character")};
+  if (text.find('\0') != text.npos)
+    return Error{ErrorCode::kInvalid, StrCat(name, ": the text contains a NUL character")};
   TRY_ASSIGN(Properties properties,
              Parse(IsUtf8(text) ? std::string(text) : Utf8FromLatin1(text), name, Lines::kUntold));
   RestoreUtf8(properties);

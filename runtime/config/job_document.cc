@@ -177,7 +177,7 @@ class MembersReader {
   }
 
   Status ReadRoles(const DocumentNode& node, const std::string& path) {
-    TRY(CheckObject(node, path, "an object ROLE: {...}"));
+    TRY(CheckObject(node, path, "an object {ROLE: {...}, ...}"));
     for (size_t i = 0; i < node.items.size(); ++i) {
       if (node.items[i].kind != Kind::kNull) TRY(ReadRole(node.names[i], node.items[i], path));
     }
@@ -283,7 +283,8 @@ class Builder {
   }
 
   bool Count(Code& code) {
-    return ++values_ <= kMostDocumentValues || Refuse(StrCat("more than ", kMostDocumentValues, " values"), code);
+    return ++values_ <= kMostDocumentValues ||
+           Refuse(StrCat("the document has more than ", kMostDocumentValues, " values"), code);
   }
 
   bool Scalar(DocumentNode::Kind kind, Code& code) {
@@ -342,7 +343,7 @@ Status ReadProperties(const DocumentNode& node, JobDocument& document) {
   if (node.kind == DocumentNode::Kind::kText) return ReadPropertiesText(node.text, document);
   if (node.kind != DocumentNode::Kind::kObject) {
     return Error{ErrorCode::kInvalid,
-                 StrCat("properties: expected a text or an object KEY: value, not ", ToString(node.kind))};
+                 StrCat("properties: expected a text or an object {KEY: value, ...}, not ", ToString(node.kind))};
   }
   document.has_step_properties = true;
   TRY_ASSIGN(const auto pairs, ReadPairs(node, "properties"));
@@ -399,7 +400,7 @@ Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& p
 
 Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const DocumentNode& object,
                                                                    const std::string& path) {
-  TRY(CheckObject(object, path, "an object NAME: value"));
+  TRY(CheckObject(object, path, "an object {NAME: value, ...}"));
   std::vector<std::pair<std::string, std::string>> pairs;
   for (size_t i = 0; i < object.items.size(); ++i) {
     if (object.items[i].kind == Kind::kNull) continue;

@@ -33,8 +33,8 @@ constexpr auto NamesOf(DocumentNode::Kind) {
 inline constexpr size_t kMostDocumentDepth = 8;        // a job document has 5 levels
 inline constexpr size_t kMostDocumentValues = 20'000;  // about 100 times a usual job
 
-// Parses a JSON text. Returns kInvalid with "name:line" if the text is not JSON or not UTF-8, has a member twice, is
-// nested too deeply, or has too many values (limits above).
+// Parses a JSON text. Returns kInvalid with "name:line" in these cases: the text is not JSON or not UTF-8, a member
+// occurs twice, or the nesting or the number of values exceeds the limits above.
 Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name);
 
 // Parses a text in YAML 1.2, with aliases, and refuses what ParseDocumentJson() refuses. Also refuses texts that YAML
@@ -68,7 +68,7 @@ Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const Documen
 // "spec.tasks.worker.memory", "conf". For `properties` it has the line: "properties:3".
 
 struct JobDocument {
-  // The keys that `spec` sets, whatever the other parts of the document set.
+  // The keys that `spec` sets, even if other parts of the document also set them.
   Properties base;
   // The part of `spec` that is not in `base`. MergeDocumentFlags() merges it with the flags of the command line and of
   // the job file, which override it. The result is applied when all keys are set, because the roles are known only
@@ -87,12 +87,13 @@ enum class DocumentFormat { kJson, kYaml };
 Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name,
                                     DocumentFormat format = DocumentFormat::kJson);
 
-// Reads the secret variables of the tasks: one JSON object NAME: value. The errors are those of ReadJobDocument().
+// Reads the secret variables of the tasks: one JSON object NAME: value. The function returns the same errors as
+// ReadJobDocument().
 Result<std::map<std::string, std::string>> ReadSecrets(std::string_view text, const std::string& name);
 
-// Merges the flags of four sources and returns the flags that hold. From high to low precedence, the sources are: the
-// command line (`flags`), the document's members, the document's properties except tony.* (`step`), and the document's
-// spec. `files` has all properties with the rank of a file.
+// Merges the flags of four sources. If several sources set a flag, the source with the highest precedence counts. From
+// high to low precedence, the sources are: the command line (`flags`), the document's members, the document's
+// properties except tony.* (`step`), and the document's spec. `files` has all properties with the precedence of a file.
 SubmitFlags MergeDocumentFlags(SubmitFlags flags, JobDocument document, SubmitFlags step, const Properties& files);
 
 }  // namespace tony

@@ -26,9 +26,9 @@ enum class KeyEffect {
   kImplemented,
   kLocal,  // implemented for tony.scheduler=local; elsewhere as kNone
   kYarn,   // implemented for tony.scheduler=yarn; elsewhere as kNone
-  // Accepted without effect. The user gets a warning, because the user may expect an effect.
+  // The key is accepted and has no effect. The user gets a warning, because the user may expect an effect.
   kNone,
-  // This implementation has nothing that the key could set. The user gets no warning, but `plan --explain` reports the
+  // This implementation has nothing that the key could set. The user gets no warning; only `plan --explain` reports the
   // key.
   kNotNeeded,
   // Ignoring the key would run the wrong thing, so any value except an empty one or false is an error.
@@ -43,7 +43,7 @@ struct Key {
   // <role>, <group> and <resource> stand for letters, <NAME> and <CODE> for any text.
   std::string_view name;
   KeyType type;
-  // The value that holds if the key is not set.
+  // The value that applies if the key is not set.
   std::string_view default_value;
   KeyEffect effect;
   std::string_view text;  // a single line for the manual

@@ -23,7 +23,8 @@ struct ConfigFile {
   std::string_view kind;  // for messages, e.g. "conf file"
   std::string name;       // for origins, in the user's spelling
   std::filesystem::path path;
-  // True: Azkaban wrote the file for a step. The file is then read as Azkaban's properties, whatever its path is.
+  // True: Azkaban wrote the file for a step. The file is then read as Azkaban's properties, and its file name is
+  // ignored.
   bool is_step = false;
   // True: the file is a job document on standard input, and `path` does not exist.
   bool is_stdin = false;
@@ -117,8 +118,8 @@ ConfigFile NamedFile(std::string_view kind, std::string name, const Places& plac
   return {.kind = kind, .name = name, .path = places.directory / ExpandTilde(name)};
 }
 
-// Returns whether the key is one of those that a step gets for its own use: tony.azkaban.*, which Azkaban's adapter
-// reads, or a key that an earlier step wrote. TonY had none of these keys.
+// Returns whether the key is meant for the step and not for the job: a key tony.azkaban.*, which Azkaban's adapter
+// reads, or an output of an earlier step. LinkedIn's TonY had none of these keys.
 bool BelongsToTheStep(std::string_view key) {
   if (key.starts_with("tony.azkaban.") || key.starts_with("tony.output.")) return true;
   return key == "tony.job.id" || key == "tony.job.url" || key == "tony.job.logs" || key == "tony.model.path";
@@ -141,8 +142,8 @@ Result<Properties> WithConfFile(const Properties& step, const Property& conf_fil
   properties.Merge(loaded->properties);
   if (!left_out.empty()) {
     properties.Warn(StrCat(conf_file.origin,
-                           ": this file replaces the step's own tony.* properties, as in TonY; "
-                           "ignored: ",
+                           ": this file replaces the step's own tony.* properties, as in LinkedIn's TonY; "
+                           "the step's ignored properties are: ",
                            Join(left_out, ", ")));
   }
   return properties;
@@ -189,7 +190,8 @@ Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
   // LinkedIn's DSL writes shell_env, but TonY's job type never read it.
   if (const Property* variables = properties.Find("shell_env"))
     properties.Warn(
-        StrCat("shell_env (from ", variables->origin, "): ignored, as in TonY; set a variable by worker_env.NAME"));
+        StrCat("shell_env (from ", variables->origin,
+               "): ignored, as in LinkedIn's TonY; set a variable by worker_env.NAME"));
   return step;
 }
 
@@ -221,7 +223,7 @@ Result<UserLayers> LoadUserFile(const ConfigFile& file, const Places& places) {
 }  // namespace
 
 Result<std::string> NoRemoteFile(const std::string&) {
-  return Error{ErrorCode::kInvalid, "only files of this machine are read"};
+  return Error{ErrorCode::kInvalid, "this command can read only files on this machine"};
 }
 
 Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory,

@@ -32,7 +32,8 @@ class Expander {
  private:
   Result<std::string> Expand(const std::string& key, const Property& property) {
     if (const auto done = done_.find(key); done != done_.end()) return done->second;
-    if (active_.size() >= kMaxDepth) return Failure(property, StrCat("${", key, "} is nested more than 20 deep"));
+    if (active_.size() >= kMaxDepth)
+      return Failure(property, StrCat("${", key, "} is nested more than 20 levels deep"));
     for (const auto& outer : active_) {
       if (outer == key) return Failure(property, StrCat("${", key, "} refers to itself"));
     }
@@ -73,7 +74,7 @@ class Expander {
       rest.remove_prefix(2);
       if (!CannotBeShellVariable(name) || IsKnown(name) || !unknown.insert(name).second) continue;
       out.Warn(StrCat(key, " (from ", property.origin, "): ${", name,
-                      "} is not a key, a system property or a variable that is known here, so it is left unchanged"));
+                      "} is left unchanged, because no key, system property or environment variable has this name"));
     }
   }
 

@@ -30,8 +30,8 @@ class Properties {
   bool Has(std::string_view key) const;  // set, and not only to blanks
   const std::map<std::string, Property, std::less<>>& all() const { return values_; }
 
-  // Secret variables of the tasks. They are in no file, and are never shown. They are kept apart from the values, so
-  // that code that reads the values does not see them.
+  // Secret variables of the tasks. They are in no file, and are never shown. Code that reads the values does not see
+  // these variables, because they are stored separately.
   void SetSecrets(std::map<std::string, std::string> secrets) { secrets_ = std::move(secrets); }
   const std::map<std::string, std::string>& secrets() const { return secrets_; }
 
@@ -57,8 +57,8 @@ Result<Properties> ParseHadoopXml(std::string_view text, const std::string& name
 
 // Expands Hadoop's ${...}. ${env.X} and Java's system properties (xml_text.h) are replaced with their values. Otherwise
 // the name of a key is replaced with the key's value, which is expanded in the same way. Any other ${...} stays as it
-// is, because it may be a shell's; a warning reports it if no shell could know it. kInvalid: a key refers to itself, or
-// the values grow too large.
+// is, because a shell may expand it. A warning reports a ${...} that no shell could expand. kInvalid: a key refers to
+// itself, or the values grow too large.
 Result<Properties> ExpandVariables(const Properties& properties);
 
 // Parses the text format of java.util.Properties: comments, separators, escapes with \uXXXX, continuation lines; UTF-8.
@@ -106,8 +106,9 @@ Result<std::string> NoRemoteFile(const std::string& source);
 //   -python_venv      tony.python-venv
 //   -hdfs_classpath, -sidecar_tensorboard_log_dir  tony.hdfs-classpath, tony.application.tensorboard-log-dir
 //   -shell_env K=V    tony.execution.env.K (in a job file: worker_env.K)
-//   -container_env K=V  tony.containers.env.K. TonY cut both at commas. Here a value is cut only if a NAME=... follows
-//                     each of its commas. Any other value belongs to one variable; a comma in it causes a warning.
+//   -container_env K=V  tony.containers.env.K. LinkedIn's TonY cut both values at commas. This TonY cuts a value only
+//                     if NAME=... follows each comma. Any other value belongs to one variable, and a comma in it causes
+//                     a warning.
 //                     The list keys tony.{execution,containers}.envs are cut at all commas, worker_env.K at none.
 // A job file's main.args are TonY's arguments, too (submit_flags.h). With a -conf_file among them, that file is read
 // instead of the job file's own tony.* properties, and a warning reports it. The tags that TonY's Azkaban type gave to

@@ -27,8 +27,8 @@ Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& 
   const size_t equals = text.find('=');
   const std::string name(Trim(std::string_view(text).substr(0, equals)));
   if (equals == std::string::npos || name.empty()) {
-    return Error{ErrorCode::kUsage, StrCat(flag, " (number ", number, " of its kind): expected ", form,
-                                           ", but the value has no ", equals == std::string::npos ? "=" : "name before =")};
+    return Error{ErrorCode::kUsage, StrCat(flag, " number ", number, ": expected ", form, ", but the value has no ",
+                                           equals == std::string::npos ? "=" : "name before =")};
   }
   if (!IsUtf8(text)) return Error{ErrorCode::kUsage, StrCat(flag, " ", name, ": not valid UTF-8")};
   return Pair{name, text.substr(equals + 1)};
@@ -53,7 +53,8 @@ Result<SubmitFlags::Variables> ParseVariables(const std::string& flag, const std
       TRY_ASSIGN(Pair pair, ParsePair(flag, i + 1, text, "NAME=VALUE"));
       if (pair.value.find(',') != pair.value.npos)
         warnings.push_back(StrCat(flag, " ", pair.name,
-                                  ": the commas are part of the value; TonY would have cut the value at a comma"));
+                                  ": the commas are part of the value; LinkedIn's TonY would have cut the value at a "
+                                  "comma"));
       else if (const auto second = NameAfterBlank(pair.value); !second.empty())
         warnings.push_back(StrCat(flag, " ", pair.name, ": the blanks are part of the value; to set ", second,
                                   " as another variable, put it after a comma or into a ", flag, " of its own"));
@@ -155,8 +156,8 @@ Status SetCommand(const SubmitFlags& flags, Properties& properties) {
 // The longest word that counts as an option. A longer word may be a secret, so messages do not show it.
 constexpr size_t kLongestOption = 40;
 
-// An option and the place for its value: the member `single`, or the end of the list `pairs`. An option without such a
-// place takes no value and has no effect here.
+// An option and the place for its value: the member `single`, or the end of the list `pairs`. An option that has
+// neither takes no value and has no effect.
 struct Option {
   std::string_view name;
   std::string SubmitOptions::*single = nullptr;

@@ -56,8 +56,8 @@ void DropOverridden(const std::string& key, SubmitFlags& lower);
 void ApplySettings(const SubmitFlags& flags, Properties& properties);  // sets conf, tags and variables only
 Status ApplyFlags(const SubmitFlags& flags, Properties& properties);
 
-// ---- main.args of an Azkaban step. TonY's job type put the text of main.args unchanged at the beginning of the
-// command line of TonY's client, so the text contains options of that client.
+// ---- main.args of an Azkaban step. The job type of LinkedIn's TonY put the text of main.args unchanged at the
+// beginning of the command line of its client. The text therefore contains options of that client.
 
 // Splits a command line into words by the rules of Azkaban's ProcessJob, which differ from a shell's. Only the blank
 // separates words. ' and " group and are removed; each is literal within the other, and the last one need not be

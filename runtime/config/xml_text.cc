@@ -58,7 +58,7 @@ std::string DeclaredEncoding(std::string_view text) {
   const size_t close = open == declaration.npos ? open : declaration.find(declaration[open], open + 1);
   if (close == declaration.npos) return "UTF-8";
   const std::string_view name = declaration.substr(open + 1, close - open - 1);
-  // A declaration of UTF-16 is wrong here, because a text in UTF-16 would begin with other bytes.
+  // A declaration of UTF-16 is wrong at this point, because a text in UTF-16 would have begun with other bytes.
   return ToLower(name).starts_with("utf-16") ? "UTF-8" : std::string(name);
 }
 
@@ -125,7 +125,7 @@ class HadoopXml {
       std::string_view digits = text_.substr(at + 2);
       if (digits.starts_with('x')) digits.remove_prefix(1);
       const size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
-      if (zeros > 0 && digits.substr(zeros).starts_with(';')) return FailureAt(at, "a NUL character");
+      if (zeros > 0 && digits.substr(zeros).starts_with(';')) return FailureAt(at, "the text contains a NUL character");
     }
     return Ok();
   }
@@ -164,7 +164,8 @@ class HadoopXml {
     }
     inclusion_.bytes += text->size();
     if (inclusion_.bytes > kMaxIncludedBytes)
-      return Failure(node, StrCat("include ", file.name, ": more than ", kMaxIncludedBytes >> 20, " MiB in all files"));
+      return Failure(node, StrCat("include ", file.name, ": the included files have more than ",
+                                  kMaxIncludedBytes >> 20, " MiB together"));
     inclusion_.open.push_back(file);
     TRY_ASSIGN(const std::string decoded, XmlAsUtf8(*text, file.name));
     TRY(HadoopXml(decoded, file.name, inclusion_).ParseInto(properties));
@@ -174,7 +175,7 @@ class HadoopXml {
 
   Result<Inclusion::File> WhatIsIncluded(pugi::xml_node node) const {
     std::string href = node.attribute("href").value();
-    if (inclusion_.open.empty()) return Failure(node, "include: files cannot be included here");
+    if (inclusion_.open.empty()) return Failure(node, "include: this file cannot include other files");
     if (href.empty()) return Failure(node, "include: expected href=\"FILE\"");
     if (node.attribute("xpointer") ||
         (node.attribute("parse") && node.attribute("parse").value() != std::string_view("xml")))
@@ -196,9 +197,11 @@ class HadoopXml {
       is_cycle = is_cycle || outer.path == file.path;
       if (is_cycle) chain += StrCat(outer.name, " > ");
     }
-    if (is_cycle) return Failure(node, StrCat("include: a cycle: ", chain, file.name));
+    if (is_cycle)
+      return Failure(node, StrCat("include: these files include one another in a cycle: ", chain, file.name));
     if (inclusion_.open.size() <= kMostNested) return Ok();
-    return Failure(node, StrCat("include ", file.name, ": more than ", kMostNested, " files included in one another"));
+    return Failure(node,
+                   StrCat("include ", file.name, ": included files are nested more than ", kMostNested, " levels deep"));
   }
 
   // Reads a property. Name, value and final are elements or, in Hadoop's short form, attributes. Without a value the
@@ -254,8 +257,8 @@ class HadoopXml {
   Inclusion& inclusion_;
 };
 
-// Replaces characters that XML 1.0 cannot express: most control characters, U+FFFE and U+FFFF. Numeric references,
-// which pugixml would write for control characters, are not allowed either.
+// Replaces characters that XML 1.0 cannot express: most control characters, U+FFFE and U+FFFF. pugixml would write
+// control characters as numeric references, which XML 1.0 does not allow either.
 std::string XmlText(const std::string& text) {
   std::string out = ReplaceInvalidUtf8(text);
   for (char& c : out) {

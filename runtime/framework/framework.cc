@@ -42,8 +42,9 @@ constexpr std::string_view kPreprocessing = "PREPROCESSING_JOB";
 // The scheduler sets these variables for the GPUs of the task. A job that requests no GPUs may set them itself.
 constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"};
 
-// In FCFS mode tasks do not know each other when they start, so a framework cannot connect them. TonY gave tensorflow
-// tasks only the common variables in this mode. TonY gave pytorch tasks an address that possibly did not exist yet.
+// In FCFS mode tasks do not know each other when they start, so a framework cannot connect them. In this mode,
+// LinkedIn's TonY gave tensorflow tasks only the common variables, and pytorch tasks an address that possibly did not
+// exist yet.
 Status CheckFcfs(const JobSpec& spec) {
   if (spec.framework == FrameworkKind::kTensorflow || spec.framework == FrameworkKind::kStandalone) return Ok();
   return Error{
@@ -73,7 +74,7 @@ Status CheckNotReserved(const std::map<std::string, std::string>& environment, c
     std::vector<std::string> named;
     for (const std::string& way : ways) named.push_back(way + name);
     return Error{ErrorCode::kInvalid,
-                 StrCat(Join(named, ", "), ": a variable that TonY itself sets in every task; choose another name")};
+                 StrCat(Join(named, ", "), ": TonY itself sets this variable in every task; choose another name")};
   }
   return Ok();
 }
@@ -102,7 +103,7 @@ Status CheckProcesses(const JobSpec& spec) {
     if (role.processes == 1 || FrameworkOf(spec).several_processes) continue;
     return Error{ErrorCode::kInvalid,
                  StrCat(role.Key("nproc-per-node"), "=", role.processes, ": framework ", ToString(spec.framework),
-                        " supports one process for each task; expected 1, or framework pytorch")};
+                        " supports only one process for each task; expected 1, or framework pytorch")};
   }
   return Ok();
 }
@@ -111,10 +112,10 @@ bool HasDependencies(const JobSpec& spec) {
   return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !role.depends_on.empty(); });
 }
 
-// Checks a job with dependencies. The framework connects the roles that run at the same time as if they were a job of
-// their own, so all of them must count the same roles. A role that others wait for until it has succeeded is not
-// checked. Such a role prepares data for the others; if the framework cannot connect it, it just gets no variables of
-// the framework.
+// Checks a job with dependencies. The framework connects the roles that run at the same time as if they were a separate
+// job, so all of these roles must be connected to the same roles. A role whose success other roles wait for is not
+// checked, because it prepares data for them. If the framework cannot connect such a role, the role gets no variables
+// of the framework.
 Status CheckTogether(const JobSpec& spec) {
   const auto tracked = [](const JobSpec& with) {
     std::vector<std::string> names;
@@ -136,9 +137,10 @@ Status CheckTogether(const JobSpec& spec) {
       if (role.completion != Completion::kTracked || spec.framework == FrameworkKind::kTensorflow) continue;
       if (tracked(ConcurrentRoles(spec, other)) == tracked(with)) continue;
       return Error{ErrorCode::kInvalid,
-                   StrCat("framework ", ToString(spec.framework), " counts the tasks that run together, and roles ",
-                          role.name, " and ", other, " would count different tasks; set both keys to the same roles (",
-                          role.Key("depends-on"), ", ", spec.FindRole(other)->Key("depends-on"), ")")};
+                   StrCat("framework ", ToString(spec.framework),
+                          " connects all tasks that run at the same time, but roles ", role.name, " and ", other,
+                          " would be connected to different tasks; set ", role.Key("depends-on"), " and ",
+                          spec.FindRole(other)->Key("depends-on"), " to the same roles")};
     }
   }
   return Ok();
@@ -346,8 +348,8 @@ std::vector<std::string> ScopeWarnings(const JobSpec& spec) {
   return warnings;
 }
 
-// Warns of tasks that may fail although their framework makes them depend on each other. This is not an error, because
-// programs whose tasks work independently run under such a framework, too.
+// Warns about tasks that may fail although the framework makes the tasks depend on each other. This is not an error,
+// because programs whose tasks work independently run under such a framework, too.
 std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
   std::vector<std::string> warnings;
   if (spec.TrackedTasks() < 2) return warnings;
@@ -357,7 +359,8 @@ std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
     if (!may_fail || SmallestScope(spec, role, true) < RestartScope::kGang) continue;
     warnings.push_back(StrCat("role ", role.name, ": its tasks may fail without failing the job, but a collective of ",
                               ToString(spec.framework),
-                              " cannot continue without one of them: the others may hang; for independent tasks set "
+                              " cannot continue without one of its tasks: the other tasks may hang; for independent "
+                              "tasks set "
                               "tony.application.distributed-mode=FCFS"));
   }
   return warnings;

@@ -22,8 +22,8 @@ Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, cons
   };
   const int rank = GlobalRank(spec, task);
   if (rank >= 0) environment["JAX_PROCESS_ID"] = StrCat(rank);
-  // JAX's own default is [::], which fails on hosts without IPv6. On all other hosts, it accepts connections from any
-  // network. The coordinator therefore binds to its own address.
+  // JAX's own default is [::], which fails on hosts without IPv6. On all other hosts, this default accepts connections
+  // from any network. The coordinator therefore binds to its own address.
   if (rank == 0) environment["JAX_COORDINATOR_BIND_ADDRESS"] = coordinator;
   return environment;
 }
@@ -51,7 +51,7 @@ Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster,
       {"LIGHTGBM_MACHINES", Join(machines, ",")},
       {"LIGHTGBM_NUM_MACHINES", StrCat(machines.size())},
   };
-  // A task that is not in the list gets no port and no rank, because it must not look like a member.
+  // A task that is not in the list gets no port and no rank, because programs would take it for a member.
   if (const int rank = GlobalRank(spec, task); rank >= 0) {
     environment["LIGHTGBM_LOCAL_LISTEN_PORT"] = StrCat(EndpointOf(cluster, task).port);
     environment["LIGHTGBM_RANK"] = StrCat(rank);
@@ -61,8 +61,8 @@ Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster,
 
 // ---- PyTorch. A task gets the variables of torch.distributed's env://, the variables that torchrun and DeepSpeed's
 // launcher set in addition (CROSS_RANK, CROSS_SIZE and LOCAL_SIZE are DeepSpeed's), and INIT_METHOD, RANK and WORLD,
-// which TonY's examples read. TonY's RANK was the index within the role, so that two roles collided. Here ranks count
-// over the processes of all tracked tasks.
+// which TonY's examples read. In LinkedIn's TonY, RANK was the index within the role, so two roles had the same ranks.
+// In this TonY, ranks count over the processes of all tracked tasks.
 
 // The number of processes of all tracked tasks, and of the tracked tasks before a given one.
 struct Ranks {
@@ -114,7 +114,7 @@ Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
       {"WORLD", StrCat(ranks.world)},
       {"WORLD_SIZE", StrCat(ranks.world)},
   };
-  // A task outside the process group gets no rank, because it must not look like a member.
+  // A task outside the process group gets no rank, because programs would take it for a member.
   if (GlobalRank(spec, task) >= 0) AddPlace(spec, task, process, ranks, environment);
   return environment;
 }

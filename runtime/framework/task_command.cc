@@ -18,8 +18,8 @@
 namespace tony {
 namespace {
 
-// Reserved words and builtins of bash 5. A program of the same name may exist (echo, kill, test), but it is not what
-// bash would run.
+// Reserved words and builtins of bash 5. A program of the same name may exist (echo, kill, test). bash would not run
+// this program.
 constexpr std::string_view kNotPrograms[] = {
     ".",       ":",       "alias",    "bg",        "bind",     "break",    "builtin", "caller",  "case",   "cd",
     "command", "compgen", "complete", "compopt",   "continue", "coproc",   "declare", "dirs",    "disown", "do",

@@ -1,5 +1,5 @@
-// How the command of a task is started, and in which environment. The effect is the same as that of `bash -c`. `tony
-// plan` uses these functions for the plan that it shows.
+// Starts the command of a task in its environment. The effect is the same as the effect of `bash -c`. `tony plan` uses
+// these functions for the plan that it shows.
 #pragma once
 
 #include <filesystem>
@@ -21,9 +21,9 @@ struct SimpleCommand {
 };
 
 // Returns the program and the arguments of a command that can be started without bash. For such a command, bash would
-// only look up the program and replace itself with it. The command has plain words that a shell does not expand, and no
-// builtin. Returns nothing if bash is needed, or may be needed: for a script, for a missing program, and if the
-// environment configures a shell.
+// only look up the program and replace itself with it. The command consists of plain words, which a shell does not
+// expand, and does not begin with a builtin. Returns nothing if bash is needed, or may be needed: for a script, for a
+// missing program, and if the environment configures a shell.
 std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment);
 
 // Adds the variables that bash sets for a program that replaces it. `_` is the program's path. SHLVL has the value that
@@ -70,7 +70,8 @@ PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode&
 //
 // Later sources override earlier ones: the variables that the executor inherited (without TonY's variables, which would
 // be those of another job), container_env, execution_env, secrets ("NAME=value"), the variables that activate the job's
-// Python environment, the framework's variables, and the job's own (TONY_TASK, ...). README.md lists them.
+// Python environment, the framework's variables, and the job's own (TONY_TASK, ...). docs/reference/variables.md lists
+// the variables.
 
 struct AttemptPlace {
   JobId job;

@@ -84,7 +84,7 @@ std::optional<boost::json::value> GetJson(const std::string& url, Duration limit
   return document;
 }
 
-// Adds each queue in the answer's tree that creates child queues when a job names them.
+// Adds each queue in the answer's tree that creates a child queue when a job names the child.
 void AddMakers(const boost::json::value& value, std::set<std::string>& makers) {
   if (const auto* list = value.if_array()) {
     for (const auto& item : *list) AddMakers(item, makers);
@@ -183,7 +183,7 @@ class PlainBytes : public TFileBytes {
   }
 
   const ReadRange& read_;
-  // Offset of the next read. The window holds bytes from before this offset.
+  // Offset of the next read. The window contains bytes from before this offset.
   int64_t at_;
   const int64_t end_;
   std::string window_;
@@ -282,7 +282,7 @@ Result<int64_t> BigEndian(TFileBytes& in, int count) {
   return static_cast<int64_t>(number);
 }
 
-// Reads a number. The first byte encodes how many bytes follow. In a short number, the first byte also holds the
+// Reads a number. The first byte encodes how many bytes follow. In a short number, the first byte also contains the
 // highest bits.
 Result<int64_t> TFileNumber(TFileBytes& in) {
   TRY_ASSIGN(const int64_t first, BigEndian(in, 1));
@@ -330,7 +330,7 @@ Result<std::unique_ptr<TFileBytes>> OpenBlock(const ReadRange& read, const Regio
     return std::unique_ptr<TFileBytes>(std::make_unique<PlainBytes>(read, region.begin, region.end));
   if (compression == "gz")
     return std::unique_ptr<TFileBytes>(std::make_unique<InflatedBytes>(read, region.begin, region.end, budget));
-  return InvalidError("the block is compressed by \"", compression, "\", expected none or gz");
+  return InvalidError("the compression of the block is \"", compression, "\", expected none or gz");
 }
 
 struct Blocks {
@@ -477,7 +477,7 @@ Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, c
     TRY_ASSIGN(auto log, FindInBlock(*in, container, stream, most));
     if (log) return *std::move(log);
   }
-  return NotFoundError("no entry for ", container, " is in the file");
+  return NotFoundError("the file has no entry for ", container);
 }
 
 }  // namespace tony::hadoop

@@ -27,10 +27,10 @@ class ApplicationViewers {
   // `rm_web`: the ResourceManager's web address, such as "http://rm.example.org:8088". `loop` must outlive this object.
   ApplicationViewers(EventLoop& loop, std::string rm_web, std::string application);
 
-  // Calls `done` with true if the user may view the application. `user` is a percent-encoded name. If it is empty, the
-  // request names no user, and the ResourceManager applies its default user. kInvalid: `user` is not percent-encoded.
-  // kUnavailable: the ResourceManager gives no usable answer. `done` may be called from inside Ask(). It is not called
-  // after this object has been destroyed.
+  // Calls `done` with true if the user may view the application. `user` is a percent-encoded name. If `user` is empty,
+  // the request names no user, and the ResourceManager applies its default user. kInvalid: `user` is not
+  // percent-encoded. kUnavailable: the ResourceManager gives no usable answer. `done` may be called from inside Ask().
+  // It is not called after this object has been destroyed.
   void Ask(const std::string& user, Done done);
 
  private:
@@ -58,15 +58,15 @@ std::optional<std::string> WebText(const std::string& url, const std::string& po
 // set.
 std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
 
-// Returns the paths of the queues of the CapacityScheduler that make queues below them for jobs. Empty if the
-// ResourceManager does not answer, or has another scheduler.
+// Returns the paths of those queues of the CapacityScheduler that create a child queue when a job names the child. The
+// result is empty if the ResourceManager does not answer, or has another scheduler.
 std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limit);
 
 std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
 
 // Reads container logs that NodeManagers leave in HDFS if yarn.log-aggregation-enable is on. The format is Hadoop's
 // TFile (LogAggregationTFileController, the default of a cluster). Each node writes one file per application. The file
-// has an entry for each container, and the entry holds all logs of that container, one after the other.
+// has an entry for each container, and the entry contains all logs of that container, one after the other.
 //
 //   file    magic, blocks, BCFile.index and other meta blocks, meta index, its offset (8), version (4), magic (16)
 //   block   entries; uncompressed ("none"), or as one zlib stream ("gz")

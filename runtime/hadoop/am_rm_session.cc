@@ -17,7 +17,7 @@ constexpr char kBadRequest[] = "InvalidApplicationMasterRequestException";
 template <class T>
 MasterReply<T> TroubleOf(const RpcFailure& failure, const std::string& context) {
   if (IsException(failure, "ApplicationMasterNotRegisteredException")) return NotRegistered{};
-  // A refusal of the newest token means that its attempt is over.
+  // If the ResourceManager refuses the newest token, this attempt is over.
   if (IsException(failure, "ApplicationAttemptNotFoundException") || IsException(failure, "InvalidToken"))
     return AttemptOver{failure.message};
   if (IsFinal(failure)) return AttemptOver{ErrorOf(failure, context).message};
@@ -100,14 +100,14 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
                        failure->message.find("already registered") != std::string::npos;
     if (failure && !known) {
       auto trouble = TroubleOf<Registration>(*failure, ContextOf(method, connection_));
-      // An AM can do nothing without a registration, so every lasting refusal of it ends the attempt.
+      // An AM can do nothing without a registration, so a lasting refusal of the registration ends the attempt.
       const auto* error = std::get_if<Error>(&trouble);
       if (error && error->code != ErrorCode::kUnavailable) trouble = AttemptOver{error->message};
       return done(std::move(trouble));
     }
     last_response_ = 0;
-    // An earlier process of the attempt may have made one allocate call. The ResourceManager then repeats its answer to
-    // that call and does not read the next one.
+    // An earlier process of the attempt may have made one allocate call. In this case, the ResourceManager repeats its
+    // answer to that call when it receives our first call, and ignores the requests in our call.
     unanswered_ = known;
     done(known ? Registration{.was_registered = true} : RegistrationIn(std::get<Response>(reply)));
   });
@@ -116,7 +116,8 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
 void AmRmSession::Allocate(const Asked& asked, Done<Allocation> done) { Allocate(asked, true, std::move(done)); }
 
 // After a second registration, or in a process that took over the attempt, only the ResourceManager knows the response
-// id. If a call has a wrong id, the refusal names the expected id, and the call is repeated with that id.
+// id. If a call has a wrong id, the refusal names the expected id, and the call is repeated with the id before that
+// one.
 void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocation> done) {
   using Response = wire::AllocateResponse;
   const auto answered = [this, asked, may_renumber, done](const TypedReply<Response>& reply) {

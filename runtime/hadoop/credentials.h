@@ -1,5 +1,6 @@
 // Reads and writes Hadoop's variable-length integers (WritableUtils). A number from -112 to 127 takes one byte. For
-// other numbers, the first byte holds sign and length, and up to eight bytes follow, the most significant first. Pure.
+// other numbers, the first byte contains sign and length, and up to eight bytes follow, the most significant first.
+// Pure.
 #pragma once
 
 #include <cstddef>

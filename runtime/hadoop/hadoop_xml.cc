@@ -49,7 +49,7 @@ Result<std::optional<std::string>> ReadSiteFile(const std::filesystem::path& pat
   if (!std::filesystem::exists(path, error)) return std::optional<std::string>();
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return NotPermittedError("open ", path.string(), ": not readable");
-  if (file.tellg() > kLongestFile) return InvalidError(path.string(), ": more than 16 MiB");
+  if (file.tellg() > kLongestFile) return InvalidError(path.string(), ": the file is larger than 16 MiB");
   file.seekg(0);
   return std::optional<std::string>(std::string{std::istreambuf_iterator<char>(file), {}});
 }
@@ -98,7 +98,7 @@ Result<Properties> ReadSiteFolder(const std::filesystem::path& folder) {
     sites.Merge(*site);
   }
   if (any) return sites;
-  return NotFoundError(folder.string(), ": expected core-site.xml, hdfs-site.xml or yarn-site.xml");
+  return NotFoundError(folder.string(), ": expected a folder with core-site.xml, hdfs-site.xml or yarn-site.xml");
 }
 
 Result<SiteConfiguration> SiteConfiguration::Read(const std::filesystem::path& folder, Environment environment) {
@@ -165,8 +165,8 @@ Result<Endpoint> SiteConfiguration::Address(const std::string& key, int default_
 
 namespace {
 
-// With several ResourceManagers, the keys of each one end with its id. If its address is not set, its hostname key and
-// the default port are used.
+// If a cluster has several ResourceManagers, the keys of each ResourceManager end with its id. A ResourceManager
+// without an address key has the host of its hostname key, and the default port.
 Result<Endpoint> AddressOfRm(const SiteConfiguration& site, const std::string& key, const std::string& id, int port) {
   if (id.empty()) return site.Address(key, port);
   const std::string own_key = StrCat(key, ".", id);

@@ -1,5 +1,5 @@
 // Reads the configuration that a cluster's administrator wrote for Hadoop's clients: core-site.xml, hdfs-site.xml and
-// yarn-site.xml of $HADOOP_CONF_DIR. Adds the few of Hadoop's own defaults that TonY uses.
+// yarn-site.xml of $HADOOP_CONF_DIR. `SiteConfiguration` also contains the defaults of Hadoop that TonY uses.
 //
 // Files are read in that order. A later file replaces a key unless an earlier file marks it as <final>. XInclude is
 // refused with an error that names the line. A value is expanded when it is read, so a broken value harms only callers
@@ -29,7 +29,7 @@ class SiteConfiguration {
 
   // Reads `folder` with ReadSiteFolder(). `environment` is for ${env.X} in values.
   static Result<SiteConfiguration> Read(const std::filesystem::path& folder, Environment environment);
-  // `sites` holds the properties of the site files. Keys that they do not set get Hadoop's defaults.
+  // `sites` contains the properties of the site files. Keys that are not set there get Hadoop's defaults.
   SiteConfiguration(const Properties& sites, Environment environment);
 
   // Returns the expanded value of `key`; nullopt if the key is not set. ${key} becomes that key's value. ${env.X},
@@ -52,7 +52,7 @@ class SiteConfiguration {
 };
 
 // Returns the properties of site files as they are written, without expansion. Errors name the file, and parse errors
-// its line. kNotFound: `file` does not exist, or `folder` holds none of the three files.
+// its line. kNotFound: `file` does not exist, or `folder` has none of the three files.
 Result<Properties> ReadSiteFolder(const std::filesystem::path& folder);
 Result<Properties> ReadSite(const std::filesystem::path& file);
 

@@ -1,4 +1,4 @@
-// Why a call got no answer, and what that means for the caller. Values; pure functions.
+// The reasons why a call failed, and their meaning for the caller. Values; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -44,9 +44,9 @@ struct RpcFailure {
 // Returns true if the exception's class has this name. `name` has no package.
 bool IsException(const RpcFailure& failure, std::string_view name);
 
-// Returns true if the server refuses this client, whatever it requests, so that a repetition has the same result. The
-// server does not speak this protocol, does not accept the client's identity or protection of messages, or does not
-// authorize the user.
+// Returns true if the server refuses every request of this client, so a retry would have the same result. Possible
+// reasons: the server does not speak this protocol, does not accept the client's identity, does not accept the client's
+// protection of messages, or does not authorize the user.
 bool IsFinal(const RpcFailure& failure);
 
 // Returns an error for users: "CONTEXT: ApplicationNotFoundException: application ... does not exist". The code is
@@ -75,8 +75,8 @@ std::string OneLine(std::string text);
 class SaslExchange;
 struct RpcResponse;
 
-// The identity of the client. A cluster without security trusts a user name without proof. A token is accepted by any
-// cluster.
+// The identity of the client. Only a cluster without security accepts a user name, because nothing proves the name.
+// Every cluster accepts a token.
 struct SimpleUser {
   std::string name;
 };
@@ -109,8 +109,8 @@ class RpcConnection {
   // Sets the identity for the next connect. An open connection keeps its identity.
   void Use(RpcIdentity identity) { identity_ = std::move(identity); }
 
-  // Makes a call. `request` holds the bytes of the request message. A call that gets no answer within its limit closes
-  // the connection.
+  // Makes a call. `request` contains the bytes of the request message. A call that gets no answer within its limit
+  // closes the connection.
   void Call(const std::string& method, std::string request, OnReply done);
 
   const RpcServer& server() const { return server_; }
@@ -140,7 +140,7 @@ class RpcConnection {
   const RpcServer server_;
   RpcIdentity identity_;
   const RpcLimits limits_;
-  // 16 random bytes. With the number of a call they identify the call in a server's retry cache.
+  // 16 random bytes. Together with the number of a call, these bytes identify the call in a server's retry cache.
   const std::string client_id_;
 
   Stage stage_ = Stage::kIdle;

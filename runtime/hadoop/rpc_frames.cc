@@ -56,7 +56,7 @@ std::string ConnectionHeader(RpcAuth auth) { return {'h', 'r', 'p', 'c', kVersio
 std::string ContextFrame(const std::string& client_id, const std::string& user, const std::string& protocol) {
   wire::IpcConnectionContext context;
   context.set_protocol(protocol);
-  // The user information is present but empty if a token names the user, because the server refuses another name.
+  // If a token names the user, the user information is present and empty, because the server refuses another name.
   wire::UserInformation& information = *context.mutable_userinfo();
   if (!user.empty()) information.set_effectiveuser(user);
   const auto header = HeaderFor(kContextCallId, client_id, kUnnumberedRetry);
@@ -106,7 +106,7 @@ Result<RpcResponse> ReadResponse(std::string_view frame) {
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {
     TRY_ASSIGN(response.body, TakeDelimited(frame));
   }
-  if (!frame.empty()) return InvalidError(frame.size(), " bytes follow an RPC answer in its frame");
+  if (!frame.empty()) return InvalidError("an RPC frame has ", frame.size(), " extra bytes after the answer");
   return response;
 }
 

@@ -52,7 +52,7 @@ struct RpcCall {
   std::string method;
   std::string protocol;
 };
-// Returns the frame of a call. `request` holds the bytes of the request message.
+// Returns the frame of a call. `request` contains the bytes of the request message.
 std::string CallFrame(const std::string& client_id, const RpcCall& call, std::string_view request);
 
 // Returns one frame that contains the messages. Servers' frames have the same form.

@@ -24,7 +24,8 @@ Result<std::string> Md5(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned size = 0;
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_md5(), nullptr) != 1)
-    return Error{ErrorCode::kInternal, "this OpenSSL refuses MD5, with which Hadoop checks tokens"};
+    return Error{ErrorCode::kInternal,
+                 "OpenSSL refuses MD5 on this machine, as in FIPS mode, and Hadoop checks tokens with MD5"};
   return std::string(reinterpret_cast<const char*>(digest.data()), size);
 }
 
@@ -53,11 +54,11 @@ std::string TakePlain(std::string_view& rest) {
 
 // Parses name=value or name="value", separated by commas. If a name occurs twice, the first one counts.
 Result<Directives> ParseDirectives(std::string_view rest) {
-  if (rest.size() > kLongestChallenge) return BadChallenge("more than 2048 bytes");
+  if (rest.size() > kLongestChallenge) return BadChallenge("the challenge is longer than 2048 bytes");
   Directives directives;
   for (rest = Trim(rest); !rest.empty(); rest = Trim(rest)) {
     const size_t equals = rest.find('=');
-    if (equals == std::string_view::npos) return BadChallenge("a name without a value");
+    if (equals == std::string_view::npos) return BadChallenge("a name has no value");
     std::string name = ToLower(Trim(rest.substr(0, equals)));
     rest.remove_prefix(equals + 1);
     std::string value;
@@ -117,8 +118,9 @@ Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge
     const auto found = directives.find(name);
     return found == directives.end() ? std::string() : found->second;
   };
-  if (value("nonce").empty()) return BadChallenge("no nonce");
-  if (value("algorithm") != "md5-sess") return BadChallenge(StrCat("algorithm ", value("algorithm")));
+  if (value("nonce").empty()) return BadChallenge("the nonce is missing");
+  if (value("algorithm") != "md5-sess")
+    return BadChallenge(StrCat("the algorithm is \"", value("algorithm"), "\", expected md5-sess"));
   TRY(CheckQop(directives));
   const DigestInput input{.user = Base64(token.identifier),
                           .password = Base64(token.password),
@@ -194,7 +196,7 @@ Result<wire::RpcSasl> SaslExchange::Initiate(const wire::RpcSasl& offer) {
   if (!is_offer || token == auths.end())
     return NotPermittedError("the server accepts no token; it offers ", Methods(offer));
   if (token->mechanism() != "DIGEST-MD5")
-    return NotPermittedError("the server checks tokens by ", token->mechanism(), "; only DIGEST-MD5 is supported");
+    return NotPermittedError("the server checks tokens with ", token->mechanism(), "; only DIGEST-MD5 is supported");
   TRY_ASSIGN(DigestAnswer answer, AnswerDigest(token_, token->challenge(),
                                                StrCat(token->protocol(), "/", token->serverid()), client_nonce_));
   server_proof_ = std::move(answer.server_proof);

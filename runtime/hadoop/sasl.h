@@ -29,7 +29,7 @@ struct DigestProofs {
   std::string client;  // client's proof of the password
   std::string server;  // server's proof of the password
 };
-// Computes both proofs. kInternal: this OpenSSL refuses MD5, as it does in FIPS mode.
+// Computes both proofs. kInternal: OpenSSL refuses MD5 on this machine, as in FIPS mode.
 Result<DigestProofs> ProveDigest(const DigestInput& input);
 
 struct DigestAnswer {
@@ -44,7 +44,7 @@ Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge
 
 std::string Base64(std::string_view bytes);  // with padding, without line breaks
 
-// `SaslExchange` proves to a Hadoop server that the client holds a token. Pure. Private to this folder, because it
+// `SaslExchange` proves to a Hadoop server that the client has a token. Pure. Private to this folder, because it
 // exposes protobuf types.
 //
 //   client: NEGOTIATE ->  server: NEGOTIATE {accepted methods, with a challenge}

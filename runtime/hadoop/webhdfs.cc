@@ -27,7 +27,7 @@ std::string BoolText(bool value) { return value ? "true" : "false"; }
 Status Checked(const Result<HttpResponse>& response, std::string_view subject, bool writes) {
   if (!response.ok()) return response.error();
   if (const auto refusal = RefusalIn(*response)) return refusal->ToError(subject, writes);
-  if (response->status == 307) return InvalidError(subject, ": redirected to a second server");
+  if (response->status == 307) return InvalidError(subject, ": the answer redirects to a second server");
   return Ok();
 }
 
@@ -64,13 +64,13 @@ Result<std::string> LocationIn(const HttpResponse& response, const std::string& 
   const bool is_redirect = response.status == 307 && !header.empty();
   TRY_ASSIGN(const std::string location, is_redirect ? Result<std::string>(header) : TextIn(response.body, "Location"));
   if (base.starts_with("https:") && !location.starts_with("https:"))
-    return InvalidError("redirected to a server without TLS");
+    return InvalidError("the answer redirects to a server without TLS");
   return location;
 }
 
 }  // namespace
 
-// The handle of several calls that follow each other. It holds the call that is running.
+// The handle of several calls that follow each other. It owns the call that is running.
 class WebHdfs::Steps : public EventLoop::Handle {
  public:
   WebHdfs::Handle running;
@@ -92,7 +92,7 @@ WebHdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpRespons
   return http_.Send(CallFor(operation), std::move(done));
 }
 
-// The data node is located in a call of its own. A client that followed the redirect would first send the body to the
+// A separate call finds the DataNode, because a client that follows redirects would first send the body to the
 // NameNode.
 WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done) {
   auto steps = std::make_unique<Steps>();
@@ -170,11 +170,12 @@ class WebHdfs::Listing : public EventLoop::Handle {
     if (!some.ok()) return done(some.error());
     const std::vector<HdfsEntry>& more = (*some).entries;
     // The listing of a file is one entry without a name.
-    if (more.size() == 1 && more[0].name.empty()) return done(Failed("is not a folder"));
+    if (more.size() == 1 && more[0].name.empty()) return done(Failed("the path is not a folder"));
     if (!entries_.empty() && !more.empty() && more[0].name == entries_[0].name)
       return done(Failed("the server ignores startAfter and returns the first entries again"));
     entries_.insert(entries_.end(), more.begin(), more.end());
-    if (entries_.size() > kMostEntries) return done(Failed(StrCat("has more than ", kMostEntries, " entries")));
+    if (entries_.size() > kMostEntries)
+      return done(Failed(StrCat("the folder has more than ", kMostEntries, " entries")));
     if ((*some).remaining == 0 || more.empty()) return done(std::move(entries_));
     AskNext();
   }

@@ -90,8 +90,8 @@ Result<bool> SubmitOutcome(const Result<bool>& submitted) {
 
 double Fraction(float reported) { return std::isfinite(reported) ? std::max(0.0, double{reported}) : 0; }
 
-// `above` is the parent. The CapacityScheduler names a queue below another one by the last part of its path, and
-// reports shares of the parent. The FairScheduler reports whole paths and shares of the cluster.
+// `above` is the parent. For a child queue, the CapacityScheduler reports only the last part of the path, and shares of
+// the parent. The FairScheduler reports whole paths and shares of the cluster.
 QueueReport QueueIn(const wire::QueueInfo& queue, const QueueReport& above) {
   const std::string& name = queue.queuename();
   const bool is_path = above.path.empty() || name.starts_with(above.path + ".");

@@ -47,7 +47,7 @@ struct Submission {
   // application. nullopt: the queue's limit applies.
   std::optional<Duration> lifetime;
   LaunchContext am;
-  // True ("unmanaged"): YARN starts no AM, and waits until one registers by itself.
+  // True ("unmanaged"): YARN starts no AM, and waits until an AM that was started elsewhere registers.
   bool is_unmanaged = false;
 };
 
@@ -104,8 +104,8 @@ class RmClient {
   // still reject it, so read the report. kNotPermitted: the queue's ACL does not admit the user.
   void Submit(const Submission& submission, Done<bool> done);
   void Report(const ApplicationId& id, Done<ApplicationReport> done);
-  // Returns all applications of all users that have not ended. If an application is hidden from this user, only user,
-  // queue, state and start time are set.
+  // Returns every application of any user, except applications that have ended. If an application is hidden from this
+  // user, only user, queue, state and start time are set.
   void Applications(Done<std::vector<ApplicationReport>> done);
   // `done` receives false while the kill is in progress: call again.
   void Kill(const ApplicationId& id, const std::string& reason, Done<bool> done);

@@ -72,8 +72,8 @@ std::optional<ContainerId> ParseContainerId(std::string_view text) {
 
 namespace {
 
-// Beginnings of lines that Hadoop 3.3 to 3.5 writes whatever the reason is. They come from ContainerLaunch,
-// ContainerExecutor, RMAppImpl, RMAppAttemptImpl and the native container-executor.
+// Beginnings of lines that Hadoop 3.3 to 3.5 writes for every reason, so these lines do not explain an end. The texts
+// are from ContainerLaunch, ContainerExecutor, RMAppImpl, RMAppAttemptImpl and the native container-executor.
 constexpr std::string_view kFixed[] = {"Exception from container-launch",
                                        "Container id: ",
                                        "Error file: ",
@@ -167,7 +167,7 @@ std::string WithoutPackages(std::string_view line) {
 // Returns the exit code of a line that only reports an exit code; nullopt for any other line.
 std::optional<int> ExitIn(std::string_view line) {
   constexpr std::string_view kBegins[] = {"Exit code: ", "Container exited with a non-zero exit code "};
-  // The line of a master is "AM Container for appattempt_... exited with  exitCode: 126".
+  // The ResourceManager's line about an AM is "AM Container for appattempt_... exited with  exitCode: 126".
   constexpr std::string_view kMaster = "exitCode: ";
   size_t at = line.starts_with("AM Container ") ? line.find(kMaster) : std::string_view::npos;
   if (at != std::string_view::npos) at += kMaster.size();
@@ -186,8 +186,8 @@ std::string Printable(std::string_view line) {
   return text;
 }
 
-// Returns whether `text` is one of `lines`, or the two differ only by text before it, e.g. the class in "IOException:
-// LINE".
+// Returns true if `text` equals one of `lines`, or if one of the two only has more text before the other, such as the
+// class in "IOException: LINE".
 bool Repeats(const std::string& text, const std::vector<std::string>& lines) {
   return std::ranges::any_of(lines,
                              [&](const std::string& line) { return text.ends_with(line) || line.ends_with(text); });
@@ -219,8 +219,8 @@ Found FindLines(std::string_view diagnostics) {
 
 std::string ReasonIn(std::string_view diagnostics, std::string_view all) {
   Found found = FindLines(diagnostics);
-  // YARN itself sets negative exit codes, and 143 if its own signal ended the process. The other lines explain such an
-  // end better, so the code is left out.
+  // YARN itself sets negative exit codes, and the code 143 after its own SIGTERM. The other lines explain such an end
+  // better, so the code is left out.
   constexpr int kTerminated = 143;
   const bool is_told = found.exit && (*found.exit < 0 || *found.exit == kTerminated) && !found.lines.empty();
   if (found.exit && !is_told) found.lines.insert(found.lines.begin(), StrCat("exit code ", *found.exit));
@@ -231,7 +231,7 @@ std::string ReasonIn(std::string_view diagnostics, std::string_view all) {
     reason += kDots;
     found.is_cut = true;
   }
-  if (found.is_cut && !all.empty() && !reason.empty()) reason += StrCat(" (", all, " shows all)");
+  if (found.is_cut && !all.empty() && !reason.empty()) reason += StrCat(" (", all, " shows the whole text)");
   return reason;
 }
 

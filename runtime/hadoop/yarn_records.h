@@ -50,7 +50,7 @@ struct Resource {
   int64_t memory_mib = 0;
   int32_t vcores = 0;
   // Amounts of other resources, such as "yarn.io/gpu" -> 2. A ResourceManager reports them in the cluster's own unit.
-  // It ignores a name that it does not know, so check the resource of a granted container.
+  // The ResourceManager ignores an unknown name, so check the resource of a granted container.
   std::map<std::string, Amount> others;
   int64_t Other(const std::string& name) const { return others.contains(name) ? others.at(name).value : 0; }
   bool operator==(const Resource&) const = default;
@@ -68,7 +68,7 @@ struct Container {
   Resource resource;
   int32_t priority = 0;
   int64_t request_id = -1;  // request id; -1: none
-  // The AM shows this token to the node when it starts the container, within ten minutes.
+  // The AM sends this token to the node when it starts the container, which must be within ten minutes.
   Token token;
 };
 
@@ -124,8 +124,8 @@ struct LaunchContext {
   std::string view_acl = " ", modify_acl = " ";
 };
 
-// Finds the reason in the diagnostics with which a node or the ResourceManager explains an end. Diagnostics have many
-// lines, and are repeated by each daemon that passes them on:
+// Finds the reason in the diagnostics of a container or an application that has ended. Diagnostics have many lines,
+// because each daemon that passes the diagnostics on adds its own lines:
 //
 //   Application application_1_0001 failed 1 times (global limit =2; local limit is =1) due to AM Container for
 //   appattempt_1_0001_000001 exited with  exitCode: 126
@@ -140,10 +140,10 @@ struct LaunchContext {
 inline constexpr size_t kLongestReason = 300;
 
 // Returns the reason on one line of at most kLongestReason bytes: "exit code 126; bash: ./tony-am/loader: Permission
-// denied". It has no stack traces, deeper causes of exceptions, lists of processes, times, packages of exceptions,
-// fixed texts of the daemons, and repetitions. If something was left out that a reader may miss, `all` follows in
-// parentheses, a command that shows the whole text: " (yarn application -status ID shows all)". Empty `all`: nothing
-// follows. Returns "" for "" and for "N/A". Pure.
+// denied". The reason has no stack traces, deeper causes of exceptions, lists of processes, times, packages of
+// exceptions, fixed texts of the daemons, or repetitions. `all` is a command that shows the whole text. If a reader may
+// miss a part that was left out, the command follows: " (yarn application -status ID shows the whole text)". If `all`
+// is empty, nothing follows. Returns "" for "" and for "N/A". Pure.
 std::string ReasonIn(std::string_view diagnostics, std::string_view all = "");
 
 }  // namespace tony::hadoop

@@ -104,8 +104,9 @@ class Matcher {
 
 namespace fs = std::filesystem;
 
-// The time that an append waits for the lock. Rewriting a log of 100,000 jobs takes only a few tenths of a second. A
-// process that was stopped while it rewrites the log therefore does not block an append for long.
+// The time that an append waits for the lock. Rewriting a log of 100,000 jobs takes only a few tenths of a second, so
+// this time is long enough. It is also short, because a process that was stopped while it rewrites the log must not
+// block an append for long.
 constexpr std::chrono::milliseconds kAppendPatience{2000};
 constexpr std::chrono::milliseconds kRewritePatience{10'000};
 constexpr std::chrono::microseconds kBetweenTries{200};
@@ -118,9 +119,10 @@ bool IsUnchanged(int fd, const fs::path& path) {
          ours.st_dev == named.st_dev;
 }
 
-// Two bytes of the file serve as locks; their content does not matter. Processes that append share the lock on kWork. A
-// process that rewrites the file locks kTurn first, and then holds kWork alone. An appending process does not start
-// while kTurn is locked. Without kTurn, a steady stream of appends would keep the lock on kWork shared forever.
+// Two bytes of the file serve as locks; the content of these bytes does not matter. Processes that append share the
+// lock on kWork. A process that rewrites the file locks kTurn first, and then locks kWork alone. An appending process
+// does not start while kTurn is locked. Without kTurn, a steady stream of appends would keep the lock on kWork shared
+// forever.
 enum LockedByte : off_t { kTurn, kWork };
 
 struct flock LockOf(LockedByte byte, short kind) {
@@ -176,7 +178,8 @@ Result<EndedText> Map(int fd, const fs::path& path) {
   return EndedText(static_cast<const char*>(begin), static_cast<size_t>(info.st_size));
 }
 
-// Returns the undamaged lines that other versions have written. This version cannot read them and therefore keeps them.
+// Returns the undamaged lines that other versions have written. These lines are kept, because this version cannot read
+// them.
 std::string LinesOfOthers(std::string_view text) {
   std::string lines;
   for (size_t at = 0; at < text.size();) {
@@ -372,7 +375,7 @@ Status EndedLog::Append(const EndedJob& job) const {
   const std::string line = StrCat(EndsWithinLine(fd.get()) ? "\n" : "", ToLine(job));
   const ssize_t written = write(fd.get(), line.data(), line.size());
   if (written < 0) return FileError(ErrorCode::kCannotWrite, "write", path(), errno);
-  // The rest of the line is not written after a short write, because another process may have appended its line
+  // After a short write, the rest of the line is not written, because another process may have appended a line
   // meanwhile.
   if (static_cast<size_t>(written) < line.size()) return FileError(ErrorCode::kCannotWrite, "write", path(), ENOSPC);
   return Ok();
@@ -402,11 +405,12 @@ Status RecordEnd(const JobRecords& records) {
   const fs::path jobs = records.place().parent_path();
   if (jobs.filename() != "jobs")
     return Error{ErrorCode::kNotFound,
-                 StrCat("cannot record the end of ", records.place().string(), ": not in a folder named jobs")};
+                 StrCat("cannot record the end of the job in ", records.place().string(),
+                        ": this folder does not lie in a folder named jobs")};
   TRY_ASSIGN(const auto status, records.ReadStatus());
   if (!status || !status->verdict)
     return Error{ErrorCode::kUnavailable,
-                 StrCat("cannot record the end of ", records.job().value, ": the job has no verdict")};
+                 StrCat("cannot record the end of job ", records.job().value, ": the job has no verdict")};
   return EndedLog(jobs.parent_path()).Append(EndedJobOf(*status));
 }
 

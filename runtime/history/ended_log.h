@@ -4,7 +4,7 @@
 //
 // Fields are separated by tabs, and a line end follows the last one. Times are milliseconds since 1970. In texts,
 // control characters and backslashes are written as \hh. The checksum is the CRC-32 of gzip over everything before its
-// tab, in eight hex digits. A line that was cut or changed is therefore never taken for a written line. Pure functions.
+// tab, in eight hex digits. A line that was cut or changed is therefore detected. The functions below are pure.
 #pragma once
 
 #include <cstddef>
@@ -66,8 +66,8 @@ bool IsWholeLine(std::string_view line);
 std::string EscapeField(std::string_view text);
 std::string UnescapeField(std::string_view text);
 
-// The set of jobs that a reader has already met, in one piece of memory. std::unordered_set is not used, because it
-// alone would take a fifth of the time that a query over 100,000 jobs may take.
+// The set of jobs that a reader has already seen, in one piece of memory. std::unordered_set is not used, because that
+// set alone would take a fifth of the time that a query over 100,000 jobs may take.
 
 // The texts passed to Insert() must outlive this object.
 class SeenJobs {
@@ -107,12 +107,12 @@ class SeenJobs {
     slots_ = std::move(larger);
   }
 
-  // size: 0 or a power of two
+  // The number of slots is 0 or a power of two.
   std::vector<Slot> slots_;
   size_t count_ = 0;
 };
 
-// Queries about jobs that have ended. Pure functions of the log's text.
+// Queries about jobs that have ended. These functions are pure: their results depend only on the log's text.
 
 // A filter for ended jobs. A job matches if all given values match.
 struct EndedFilter {

@@ -1,5 +1,5 @@
 // The content of tony-final.xml. TonY's portal shows this file as a job's configuration, and Dr. Elephant reads the
-// requested resources from it. Pure.
+// requested resources from this file.
 #pragma once
 
 #include <filesystem>
@@ -19,15 +19,16 @@ namespace tony {
 
 // Returns all tony.* values of `configuration` as XML, and adds values for keys that `configuration` does not set. The
 // added values are the actual resources of each role, and tony.job.id, by which a reader of these files finds our job.
-// A configuration without roles, or one of an earlier release, does not set the resources.
+// The resources are added, because a configuration without roles, or from an earlier release, does not set them. The
+// function is pure.
 std::string TonyFinalXml(const Configuration& configuration, const JobSpec& spec, const JobId& job);
 
 // The files by which TonY's portal and Dr. Elephant know a job, in the folder that tony.history.location names:
 //
 //   application_20261121093015_5188252/                                            0770
-//     tony-final.xml                                                               its configuration, secrets masked
-//     application_20261121093015_5188252-1763717415123-ann.jhist.inprogress        while the job runs: its beginning
-//     application_20261121093015_5188252-1763717415123-1763717999456-ann-SUCCEEDED.jhist    instead, after its end
+//     tony-final.xml                                                               configuration, secrets masked
+//     application_20261121093015_5188252-1763717415123-ann.jhist.inprogress        events while the job runs
+//     application_20261121093015_5188252-1763717415123-1763717999456-ann-SUCCEEDED.jhist    all events, after the end
 //
 // For a job without tony.history.location, both functions do nothing. Each file appears whole, by rename, with mode
 // 0640. If the folder of tony.history.location is set-group-id, the job's folder and files get its group. The portal
@@ -39,8 +40,8 @@ std::string TonyFinalXml(const Configuration& configuration, const JobSpec& spec
 Status BeginHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
 // Writes the outcome of the job. The process that has written the job's final status calls this function.
-// BeginHistory() need not have been called before. A second call writes the same files. kInvalid: the job has not
-// ended.
+// BeginHistory() need not have been called before. A second call writes the same files. Returns kInvalid if the job has
+// not ended.
 Status FinishHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
 // Returns the folder of the job's history files; nullopt if the job names no history folder.

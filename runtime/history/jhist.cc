@@ -61,7 +61,8 @@ std::vector<JhistMetric> Metrics(const std::optional<Usage>& usage) {
   return metrics;
 }
 
-// Returns TonY's word for the outcome. A task that TonY itself stopped has neither succeeded nor failed.
+// Returns TonY's word for the outcome. The word is FINISHED if TonY itself stopped the task, because such a task has
+// not failed.
 std::string StatusWord(const Outcome& outcome) {
   if (outcome.Succeeded()) return "SUCCEEDED";
   return outcome.cls == OutcomeClass::kKilled ? "FINISHED" : "FAILED";
@@ -99,9 +100,10 @@ class Teller {
     hosts_[d.container] = d.host;
   }
   void On(const AttemptLaunched& d, Instant time) { Start(d.attempt, time); }
-  // The journal may contain an executor's registration before its launch. Whichever comes first is the start.
+  // The journal may contain an executor's registration before its launch. The first of these two events is the start.
   void On(const AttemptRegistered& d, Instant time) { Start(d.attempt, time); }
-  // A renewed attempt starts here. It is not launched, because it runs in the executor of the previous attempt.
+  // A renewed attempt starts here. No launch is recorded for it, because it runs in the executor of the previous
+  // attempt.
   void On(const RestartBegan& d, Instant time) {
     for (const RenewedAttempt& renewed : d.renewed) {
       containers_[renewed.attempt] = renewed.container;

@@ -17,7 +17,7 @@ namespace tony {
 uint32_t Crc32(std::string_view bytes);
 
 // Avro's binary encoding and object container file, as far as writing needs them: no compression, one block per 64 KiB.
-// The code follows the specification of Avro 1.11. Pure.
+// The code follows the specification of Avro 1.11, and is pure.
 //
 // Avro's C library is not used, because it keeps only the parts of a schema that it understands. The schema in its
 // files would lack the default values, and the property avro.java.string that TonY's strings have. The library would
@@ -52,7 +52,7 @@ class AvroContainer {
   int64_t in_block_ = 0;
 };
 
-// A job's history as TonY wrote it (.jhist), which TonY's portal and Dr. Elephant read. Pure.
+// A job's history in the format of TonY (.jhist), which TonY's portal and Dr. Elephant read. The functions are pure.
 //
 // TonY's history had one start and one end for each task. Our history has a start and an end for every attempt, in the
 // order of time. A reader that uses the last start and the last end of a task gets the newest attempt.

@@ -23,7 +23,7 @@ constexpr const char* kAskForMore =
     "request more memory (tony.<role>.memory), or use less: smaller batches, fewer loader processes";
 constexpr const char* kUseLessGpuMemory =
     "use smaller batches or a smaller model for each GPU, or more GPUs; check which other processes use the GPU";
-constexpr const char* kSeeThePeer = "check how the other tasks ended: the first end is the cause";
+constexpr const char* kSeeThePeer = "check how the other tasks ended, because the task that ended first is the cause";
 constexpr const char* kSeeTheCore = "set PYTHONFAULTHANDLER=1 to print the stack, or ulimit -c to get a core file";
 constexpr const char* kSeeNothing = "";
 constexpr const char* kSeeThePath = "check PATH on the node (-shell_env PATH=...) and the role's command";
@@ -72,7 +72,7 @@ Rules SaidByTheScheduler() {
       {.name = "yarn-excess-logs", .scheduler_status = -109, .cls = kUserConfig,
        .meaning = "the container wrote larger logs than YARN allows", .remedy = "write less to the logs, or rotate them"},
       {.name = "yarn-never-ran", .scheduler_status = -1000, .cls = kInfra,
-       .meaning = "the container never ran, most often because a file could not be copied to the node; a file that changed, is missing or may not be read ends the job as user_config or auth", .remedy = "read the container's diagnostics"},
+       .meaning = "the container never ran, most often because a file could not be copied to the node; if that file has changed, is missing or is not readable for the user, the class is user_config or auth instead", .remedy = "read the container's diagnostics"},
       {.name = "yarn-node-manager-lost-it", .scheduler_status = 154, .cls = kInfra,
        .meaning = "the node manager was restarted and could not find out how the container had ended", .remedy = "read the node manager's log"},
   };
@@ -90,8 +90,8 @@ Rules OutOfMemory() {
 
 // Rules by messages that programs write before they exit. The latest line decides; if several rules match this line,
 // the first of them decides (RuleFor()). A message about a lost connection to another task is a consequence of that
-// task's end. The restart after such a message must be charged to the budget of the program, because a restart without
-// a charge would hide a bug in one task behind its effects on the others. If a node was lost, the outcome of the task
+// task's end. The restart after this message is charged to the budget of the program. A restart without a charge would
+// hide a bug in one task behind the effects of the bug on the other tasks. If a node was lost, the outcome of the task
 // on that node shows it.
 Rules WrittenByThePrograms() {
   return {
@@ -114,7 +114,7 @@ Rules WrittenByThePrograms() {
       {.name = "python-syntax", .pattern = PYTHON "(SyntaxError|IndentationError|TabError):", .cls = kUserConfig,
        .meaning = "the program is not valid Python for this interpreter", .remedy = "check the line that the message names, and python --version on the node"},
       {.name = "python-script", .pattern = "^[^ ]*python[0-9.]*: (can't open file|No module named)", .cls = kUserConfig,
-       .meaning = "Python cannot find the program", .remedy = "check the path in the command; a relative path starts in a folder with the contents of -src_dir"},
+       .meaning = "Python cannot find the program", .remedy = "check the path in the command; a relative path begins in the task's folder, which has the files of -src_dir"},
       {.name = "arguments", .pattern = ": error: (unrecognized arguments|the following arguments are required|argument |ambiguous option)", .cls = kUserConfig,
        .meaning = "the program does not accept its arguments", .remedy = "check the command and -task_params"},
       {.name = "r-package", .pattern = "there is no package called", .cls = kUserConfig,
@@ -132,7 +132,7 @@ Rules WrittenByThePrograms() {
       {.name = "command-not-found", .exit_code = 127, .pattern = "(: command not found|: not found|: No such file or directory)$", .cls = kUserConfig,
        .meaning = "the command was not found", .remedy = kSeeThePath},
       {.name = "command-not-executable", .exit_code = 126, .pattern = "(: Permission denied|: Is a directory|: cannot execute|: Exec format error)", .cls = kUserConfig,
-       .meaning = "the command may not be executed", .remedy = kSeeTheMode},
+       .meaning = "the command cannot be executed", .remedy = kSeeTheMode},
       {.name = "gpu-fault", .pattern = "(uncorrectable (NVLink|ECC) error|CUDA_ERROR_ECC_UNCORRECTABLE|fallen off the bus|GPU is lost|Driver/library version mismatch|communicate with the NVIDIA driver)", .cls = kInfra,
        .meaning = "a GPU does not work", .remedy = "check nvidia-smi and the kernel's log (NVRM: Xid) on the node"},
       {.name = "collective-timeout", .pattern = "(collective operation timeout|[Tt]imed out (after|waiting|initializing)[^:]*(ranks|clients|process group)|Timed out waiting [0-9]+ ?ms for (recv|send) operation|Barrier timed out|failed to pass monitoredBarrier)", .cls = kHung,
@@ -154,9 +154,9 @@ Rules WrittenByThePrograms() {
       {.name = "child-killed", .pattern = "(Signal (9|15) \\(SIG(KILL|TERM)\\) received|got signal: |killed by signal: (Killed|Terminated)|<Signals\\.SIG(KILL|TERM)|exited on signal (9|15) |terminated with signal SIG(KILL|TERM))", .cls = kInfra,
        .source = kOfSignal, .meaning = "a process of the task was killed from outside of the job, or by another process of the task", .remedy = kWhoEndedIt},
       {.name = "permission-denied", .pattern = "(Permission denied|Operation not permitted)", .cls = kUserError,
-       .meaning = "the task may not use a file or a device", .remedy = "check the owner and mode of the file or device that the message names, and the user that the tasks run as"},
+       .meaning = "the task has no permission to use a file or a device", .remedy = "check the owner and mode of the file or device that the message names, and the user that the tasks run as"},
       {.name = "file-missing", .pattern = "No such file or directory", .cls = kUserError,
-       .meaning = "a file that the task needs does not exist", .remedy = "check the path that the message names; a relative path starts in a folder with the contents of -src_dir"},
+       .meaning = "a file that the task needs does not exist", .remedy = "check the path that the message names; a relative path begins in the task's folder, which has the files of -src_dir"},
       {.name = "python-exception", .pattern = PYTHON "[A-Za-z_][A-Za-z0-9_]*(Error|Exception)(:|$)", .cls = kUserError,
        .meaning = "the program did not catch an exception", .remedy = "read the exception: tony logs JOB TASK --stderr"},
   };
@@ -170,7 +170,7 @@ Rules SaidByTheSystem() {
       {.name = "timeout-command", .exit_code = 124, .cls = kTimeout,
        .meaning = "the command timeout(1) ended the task at its limit", .remedy = "raise the limit in the role's command"},
       {.name = "not-executable", .exit_code = 126, .cls = kUserConfig,
-       .meaning = "the shell may not execute the command", .remedy = kSeeTheMode},
+       .meaning = "the shell cannot execute the command", .remedy = kSeeTheMode},
       {.name = "not-found", .exit_code = 127, .cls = kUserConfig,
        .meaning = "the shell did not find the command, or a variable is not set", .remedy = kSeeThePath},
       {.name = "job-disk-full", .full_disk = true, .cls = kUserError,
@@ -182,7 +182,7 @@ Rules SaidByTheSystem() {
       {.name = "interrupt", .signal = SIGINT, .cls = kInfra,
        .source = kOfSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "quit", .signal = SIGQUIT, .cls = kUserError,
-       .meaning = "the program does not handle SIGQUIT, a request for stack traces, and the signal ended it", .remedy = "find the sender of SIGQUIT"},
+       .meaning = "SIGQUIT, a request for stack traces, ended the program, because the program does not handle this signal", .remedy = "find the sender of SIGQUIT"},
       {.name = "illegal-instruction", .signal = SIGILL, .cls = kUserError,
        .meaning = "the program used an instruction that this processor does not have", .remedy = "check whether the program was built for a newer processor than the node's"},
       {.name = "trap", .signal = SIGTRAP, .cls = kUserError,

@@ -35,9 +35,9 @@ struct Checkpoint {
   bool operator==(const Checkpoint&) const = default;
 };
 
-// Returns whether `left` is newer than `right`. Both are from the same directory. The times of the last change decide.
-// The numbers in names do not, because they may be metrics, dates or versions. Equal times, which a restore may leave,
-// are decided by the steps, and equal steps by the names.
+// Returns whether `left` is newer than `right`. Both are from the same directory. The time of the last change decides.
+// The numbers in the names do not decide first, because they may be metrics, dates or versions. If the times are equal,
+// e.g. after a restore, the steps decide, and then the names.
 bool IsNewer(const Checkpoint& left, const Checkpoint& right);
 
 // An entry of the checkpoint directory. If an entry has the same values again later, it has not changed since. This

@@ -89,8 +89,8 @@ inline KillAnswer JudgeKill(const KillRequest& request, const OwnerToken& owner,
   return request.due > now ? KillAnswer::kPlanned : KillAnswer::kTaken;
 }
 
-// Returns the request with `due` set by the reader's clock. The requester's clock may differ, so a delayed request does
-// not rely on it.
+// Returns the request with `due` set by the reader's clock. A delayed request does not rely on the requester's clock,
+// because that clock may differ.
 inline KillRequest WithDueByReader(Instant now, KillRequest request) {
   if (request.delay > Duration(0)) request.due = now + request.delay;
   return request;

@@ -22,8 +22,8 @@ std::optional<Endpoint> ParseEndpoint(std::string_view text) {
   return Endpoint{std::string(text.substr(0, colon)), static_cast<int>(*port)};
 }
 
-// The text form of an address, for the writer only. The reader calls ParseEndpoint() itself, because its message names
-// the wrong address.
+// The text form of an address, which only the writer uses. The reader calls ParseEndpoint() itself, so that the error
+// message can quote the wrong address.
 constexpr TextForm kHostAndPort{[](const Endpoint& endpoint) { return ToString(endpoint); },
                                 [](std::string_view text) { return ParseEndpoint(text); }, "host:port"};
 
@@ -50,7 +50,7 @@ void WriteNamed(JsonWriter& document, std::string_view what, const std::map<Task
 using Until = Dependency::Until;
 
 // Returns a circle of roles that wait for each other ("a -> b -> a"), or "". Searches depth first and visits each role
-// once. `path` holds the roles from the start of the search to the present role.
+// once. `path` is the list of roles from the start of the search to the present role.
 std::string FindCircle(const JobSpec& spec, const std::string& role, std::vector<std::string>& path,
                        std::set<std::string>& seen) {
   if (const auto start = std::ranges::find(path, role); start != path.end()) {

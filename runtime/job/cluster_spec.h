@@ -29,8 +29,8 @@ bool IsPortName(std::string_view name);
 
 struct ClusterSpec {
   Generation generation;
-  // The addresses of all tasks that have one, including untracked tasks. In FCFS mode, in which tasks do not wait for
-  // each other, the spec has only the roles that its reader depends on. It may also have the reader's own role
+  // The addresses of all tasks that have an address, including untracked tasks. In FCFS mode, in which tasks do not
+  // wait for each other, the spec has only the roles that its reader depends on. It may also have the reader's own role
   // (Job::MakeClusterSpec).
   std::map<std::string, std::vector<Endpoint>> roles;
   std::map<TaskId, NamedPorts> ports;  // only tasks with additional ports

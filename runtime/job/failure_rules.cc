@@ -21,7 +21,7 @@ constexpr size_t kLongestPattern = 256;
 constexpr size_t kLongestLine = 1024;
 
 // Returns the part of the pattern that would make the time of a match unbounded; nullopt if no part would. Nested
-// counts multiply the size of the automaton, and back-references make the C library search. Without both, the
+// counts multiply the size of the automaton, and back-references make the C library backtrack. Without both, the
 // automaton of a pattern is at most as large as the text of the pattern.
 std::optional<std::string> Unbounded(std::string_view pattern) {
   for (size_t at = 0; at < pattern.size(); ++at) {
@@ -45,7 +45,7 @@ bool FactsHold(const FailureRule& rule, const Evidence& evidence) {
 }
 
 // Returns the compiled pattern of the rule. Returns nothing if the rule has no pattern, or if this release refuses the
-// pattern. That can happen if another release wrote the spec.
+// pattern. A pattern can be refused if another release wrote the spec.
 std::optional<LinePattern> Compiled(const FailureRule& rule) {
   const auto parsed = LinePattern::Parse(rule.pattern);
   return parsed.ok() ? std::optional(*parsed) : std::nullopt;
@@ -111,8 +111,8 @@ std::string MessageOf(const Evidence& evidence, const Judgement& judged) {
   std::string message = evidence.report ? OneClause(evidence.report->message) : "";
   if (message.empty() && overruled) message = "the class is from the task's error file";
   if (message.empty() && !numbers) message = judged.quote;
-  // The meaning is left out if it adds nothing: "it failed" is not news about a failure, and a quoted exception
-  // explains itself.
+  // The meaning is left out if it adds nothing. The last built-in rule only says that the program failed, and a quoted
+  // exception explains itself.
   const bool needs_no_meaning = &rule == &BuiltInRules().back() || (IsGeneric(rule) && !message.empty());
   if (!overruled && !needs_no_meaning) {
     message += StrCat(message.empty() ? "" : ": ", numbers ? evidence.oom_detail : rule.meaning);

@@ -100,10 +100,10 @@ std::span<const FailureRule> BuiltInRules();
 // the latest line in this order is returned.
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra);
 
-// Returns the outcome. Exit code 0 is success, whatever else was observed. A class or an advice in the program's own
-// report takes precedence over all rules. The message quotes the cause or the line that a rule matched, or else the
-// last line. After the quote, the message explains the meaning of the rule. If two causes compete, the second one
-// follows in brackets.
+// Returns the outcome. Exit code 0 is always a success; all other observations are then ignored. A class or an advice
+// in the program's own report takes precedence over all rules. The message quotes the cause or the line that a rule
+// matched, or else the last line. After the quote, the message explains the meaning of the rule. If two causes compete,
+// the second one follows in brackets.
 Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra);
 
 // ---- The lines that a failed program left: rules match them, and messages quote them.

@@ -53,8 +53,8 @@ bool JobSpec::RequestsGpus() const {
   return std::ranges::any_of(roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
 }
 
-// The limit applies only on YARN, where a job may hold some containers while it waits for others. Other schedulers give
-// a job all its resources from its start to its end.
+// The limit applies only on YARN, where a job may have some containers while it waits for others. Other schedulers give
+// a job all resources when the job starts, and take them back when the job ends.
 Duration JobSpec::ContainerHoldLimit() const { return scheduler == kYarnScheduler ? yarn.gang_hold : Duration(0); }
 
 int JobSpec::ProcessesOf(std::string_view role) const {

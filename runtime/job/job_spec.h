@@ -53,7 +53,7 @@ constexpr auto NamesOf(FrameworkKind) {
 enum class Completion {
   // The job succeeds when all tracked tasks have succeeded, and fails when a tracked task fails.
   kTracked,
-  // The job does not wait for the task, but its failure fails the job (parameter servers).
+  // The job does not wait for the task. A failure of the task fails the job (parameter servers).
   kUntracked,
   // The job does not wait for the task, and its failure is ignored.
   kSidecar,
@@ -146,9 +146,9 @@ struct RestartBudget {
 // user's program is charged to one of `levels`. If the program is not at fault (lost node, preemption, TonY's own
 // infrastructure), the restart is charged to `lost` alone.
 struct RestartRules {
-  // The budgets, indexed by RestartScope. The budget for kTask is counted for each task, the one for kRole for each
-  // role, and those for kGang and kJob for the whole job. When the budget of a level is used up, the restart escalates
-  // to the next level.
+  // The budgets, indexed by RestartScope. The budget of kTask is counted for each task, and the budget of kRole for
+  // each role. The budgets of kGang and kJob are counted for the whole job. When the budget of a level is used up, the
+  // restart escalates to the next level.
   std::array<RestartBudget, kRestartScopes> levels;
   // The budget for attempts that ended without a fault of the program, counted for the whole job.
   RestartBudget lost{.most = 10, .window = Duration(3'600'000)};
@@ -157,9 +157,9 @@ struct RestartRules {
   // second waits for `backoff`, and each further one twice as long as the one before, up to `longest_backoff`.
   Duration backoff{1000};
   Duration longest_backoff{60'000};
-  // The delay before a failure that would end the job is judged. In a collective, one lost node makes all other tasks
-  // fail, and their failures may be reported first. If an attempt that ended without a fault of the program is reported
-  // within the delay, that attempt counts as the cause.
+  // The delay before a failure that would end the job is judged. In a collective, a lost node makes all other tasks
+  // fail, and the failures of these tasks may be reported first. If an attempt that ended without a fault of the
+  // program is reported within the delay, that attempt counts as the cause.
   Duration settle{300};
   bool operator==(const RestartRules&) const = default;
 };
@@ -284,7 +284,7 @@ inline constexpr Duration kLongestGangHold{240'000};
 
 inline constexpr std::string_view kYarnScheduler = "yarn";
 
-// A job's settings for YARN, apart from those of its containers.
+// A job's settings for YARN, except the settings of its containers.
 struct YarnSpec {
   std::string queue = "default";
   // The application type that YARN shows in its lists.
@@ -305,7 +305,7 @@ struct YarnSpec {
   int64_t am_memory_mb = 512;
   int am_vcores = 1;
   // How long an incomplete gang keeps its containers while it gets no further container. After this time, or at most
-  // twice this time, the gang gives its containers back for a while. A restart keeps a task's container only if the
+  // after twice this time, the gang returns its containers for a while. A restart keeps a task's container only if the
   // delay before the restart is at most this long. 0: containers are kept without a time limit.
   Duration gang_hold{30'000};
   // How long a failed attempt of the AM counts towards the cluster's limit of attempts. Only the death of the AM's
@@ -365,7 +365,7 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;
-  // Returns how long a container may be held while no program runs in it; 0: without limit.
+  // Returns how long the job may keep a container in which no program runs; 0: without limit.
   Duration ContainerHoldLimit() const;
   // Returns the number of processes of each task; 1 if the role does not exist.
   int ProcessesOf(std::string_view role) const;

@@ -194,10 +194,10 @@ std::vector<std::string> CompletionLines(const JobSpec& spec) {
   for (const RoleSpec& role : spec.roles) {
     lines.push_back(StrCat("role ", role.name, " (", ToString(role.completion), "): ", EndText(role), "; ",
                            FailureText(role.FailureLimit())));
-    if (spec.IsChief({role.name, 0})) chief = StrCat("a failure of ", role.name, ":0, or ");
+    if (spec.IsChief({role.name, 0})) chief = StrCat(role.name, ":0 fails, or if ");
   }
   if (spec.completion_rule == CompletionRule::kTony)
-    lines.push_back(StrCat("TonY's rule: ", chief, "the failure of all tracked tasks fails the job"));
+    lines.push_back(StrCat("completion rule tony: the job fails if ", chief, "all tracked tasks fail"));
   return lines;
 }
 

@@ -75,7 +75,7 @@ bool JsonReader::IsNull(std::string_view name) const { return Has(name) && objec
 
 JsonReader::Place JsonReader::Find(std::string_view name, std::string_view expected) const {
   const json::value* value = object_ && status_->ok() ? object_->if_contains(name) : nullptr;
-  if (!value) Fail(name, StrCat(expected, ", and the field is missing"));
+  if (!value) Fail(name, StrCat(expected, ", but the field is missing"));
   return {value, name};
 }
 

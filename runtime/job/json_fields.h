@@ -131,7 +131,7 @@ class JsonWriter {
 
 // Reads the members of one JSON object. The first member that is missing or of a wrong type is remembered as an error
 // with its path ("roles[2].instances"). After an error nothing is read, so check status() before you use any value.
-// Readers of nested objects share the status. They must not outlive the reader that they come from.
+// Readers of nested objects share the status. A nested reader must not outlive the reader that returned it.
 class JsonReader {
  public:
   static constexpr bool kReads = true;

@@ -37,8 +37,8 @@ constexpr std::array kOutcomes = {
                "a time limit has passed, perhaps while the job waited for resources"},
     OutcomeRow{OutcomeClass::kKilled, false, Charge::kNever, "a person or a program requested the end of the job"},
     OutcomeRow{OutcomeClass::kAbandoned, true, Charge::kNever,
-               "no client has watched the job for the length of its watch timeout; an engine that returns may run the "
-               "job again"},
+               "no client watched the job during its whole watch timeout; a workflow engine that is back may submit "
+               "the job again"},
     // Attempts never have these classes. They are for submissions that are refused, and for jobs that a scheduler
     // refuses.
     OutcomeRow{OutcomeClass::kSpecInvalid, false, Charge::kNever,

@@ -193,7 +193,7 @@ class Scanner {
     return name;
   }
 
-  // Leaves out members with a repeated name, because it is unknown which of them is meant.
+  // Leaves out members with a repeated name, because the right one of them is unknown.
   void LeaveOutTwins() {
     const auto is_twin = [this](const std::string& name) { return names_[name] > 1; };
     std::erase_if(outputs_.members, [&](const OutputMember& member) { return is_twin(member.name); });
@@ -233,7 +233,7 @@ class Scanner {
   // Skips a value that is nested too deeply. The loop does not recurse, because text that consists of [ must not
   // exhaust the stack.
   Status SkipDeep() {
-    Spoil(at_, StrCat("nested deeper than ", kDeepest));
+    Spoil(at_, StrCat("nested deeper than ", kDeepest, " levels"));
     size_t open = 0;
     do {
       if (at_ == text_.size()) return Bad(at_, "the text ends where a value is expected");
@@ -334,7 +334,7 @@ class Scanner {
     if (high < 0) return Spoil(begin, "expected \\u and four hexadecimal digits");
     if (high < 0xD800 || high > 0xDFFF) return AppendUtf8(meaning, static_cast<uint32_t>(high));
     const int64_t low = high < 0xDC00 && NextIs("\\u") && TakeIf('\\') ? CodeUnit() : -1;
-    if (low < 0xDC00 || low > 0xDFFF) return Spoil(begin, "half of a character (a surrogate without the other one)");
+    if (low < 0xDC00 || low > 0xDFFF) return Spoil(begin, "the escape is only half of a surrogate pair");
     AppendUtf8(meaning, static_cast<uint32_t>(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
   }
 

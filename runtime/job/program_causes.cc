@@ -77,8 +77,8 @@ struct Label {
   Kind kind = Kind::kUncaught;
   std::string remark;
   Chain chain = Chain::kNone;
-  // The place of the first line of the label, which is the text before a traceback that shows where the traceback comes
-  // from.
+  // The place of the first line of the label. The label is the text before a traceback, and states where the traceback
+  // comes from.
   size_t begin = 0;
 };
 

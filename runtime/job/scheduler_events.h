@@ -48,8 +48,8 @@ struct KeptOutcome {
 // The executor has exited, and no process that it started is left, unless `left` is set. `status` is not set in three
 // cases: the exit was not observed; the executor never ran; or the node ended the executor for a reason of the node,
 // which is in `error`. The event is reported once for every container that was launched or stopped. An earlier event
-// with `certain` = false may come first. In that case the scheduler does not reach the node any more, but the executor
-// may still live there and call its AM.
+// with `certain` = false may come first. In that case the scheduler cannot reach the node. The executor may still run
+// on the node and call its AM.
 struct ContainerExited {
   ContainerId container;
   std::optional<ExitStatus> status;
@@ -82,8 +82,8 @@ struct ContainersPending {
 struct SchedulerReached {
   std::vector<ContainerId> running;
 };
-// The AM could not reach its arbiter, which confirms that the AM is the leader, for the time am_lease. The AM stops
-// being leader until the next SchedulerReached.
+// For the time am_lease, the AM could not reach its arbiter, which confirms the AM as leader. The AM does not lead
+// until the next SchedulerReached.
 struct SchedulerLost {
   std::string reason;
 };

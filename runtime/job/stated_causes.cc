@@ -187,8 +187,8 @@ constexpr size_t kLastLines = 20;
 constexpr ExitStatus kUncaught{ExitStatus::Kind::kExited, 1};
 constexpr ExitStatus kCannotFlush{ExitStatus::Kind::kExited, 120};
 
-// Returns whether the exit is that of Python after an uncaught exception, or a crash of native code that may
-// follow one.
+// Returns whether the exit status is the one of Python after an uncaught exception, or of a crash of native code that
+// may follow an exception.
 bool EndsByException(const std::optional<ExitStatus>& exit) {
   constexpr std::array kCrashes = {SIGABRT, SIGSEGV, SIGBUS};
   return exit == kUncaught || std::ranges::any_of(kCrashes, [&](int signal) { return DiedOf(exit, signal); });
@@ -375,8 +375,8 @@ StatedCauses ReadStatedCauses(std::string_view text) {
       for (size_t i = cause.begin; i < cause.end; ++i) in_cause[lines[i].place] = true;
       cause.shown = Shown(lines, cause);
       cause.process = process;
-      // A prefix in round brackets names a worker of Ray. Its cause counts like that of a child process, because the
-      // main program, Ray's driver, may state more.
+      // A prefix in round brackets names a worker of Ray. The cause of a worker counts like the cause of a child
+      // process, because the main program, Ray's driver, may state more.
       if (process.starts_with('(') && cause.kind == Kind::kUncaught) cause.kind = Kind::kChild;
       cause.begin = lines[cause.begin].place;
       cause.end = lines[cause.end - 1].place + 1;
@@ -384,8 +384,8 @@ StatedCauses ReadStatedCauses(std::string_view text) {
       stated.causes.push_back(std::move(cause));
     }
   }
-  // In torchrun's report, every process except the first failed one may be a victim of the first failure, so its cause
-  // counts like that of a child process.
+  // In torchrun's report, every process except the first failed one may be a victim of the first failure. The cause of
+  // each of these processes therefore counts like the cause of a child process.
   for (StatedCause& cause : stated.causes)
     if (cause.kind == Kind::kUncaught && stated.lines[cause.begin].starts_with("  traceback : "))
       cause.kind = Kind::kChild;

@@ -59,8 +59,8 @@ struct StatedCauses {
   std::string first_failed;
 };
 
-// Reads the end of a log. The caller has removed the control characters from the text. The time grows only with the
-// size of the text, whatever the text is.
+// Reads the end of a log. The caller has removed the control characters from the text. For every text, the time grows
+// only with the size of the text.
 StatedCauses ReadStatedCauses(std::string_view text);
 
 // Returns whether the line reports a failed shell command, e.g. "cp: cannot stat 'x': No such file or directory".

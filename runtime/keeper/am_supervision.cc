@@ -88,8 +88,8 @@ namespace {
 // The interval between attempts to start an AM while the disk is full.
 constexpr Duration kBetweenStarts{1000};
 
-// If a timer fires this late, the keeper was stopped meanwhile, and probably its AM with it. The silence of the AM is
-// then counted from now.
+// If a timer fires this late, the keeper was stopped meanwhile, and probably its AM with it. In this case the
+// silence of the AM counts from now.
 constexpr Duration kOverslept{1000};
 
 // An AM that survives SIGKILL for this long is blocked in the kernel, e.g. by a disk. The job then ends without waiting
@@ -149,11 +149,11 @@ void AmSupervision::Begin() {
   if (epoch_.value == 0) return Start();
   const auto alive = Alive();
   if (alive.empty() && !JobFolder(records_).IsLocked("am.lock")) return Start();
-  LogInfo(StrCat("an AM is running; the keeper waits for its connection: epoch ", epoch_.value));
+  LogInfo(StrCat("an AM of epoch ", epoch_.value, " is running; the keeper waits until this AM connects"));
   state_ = State::kAwaited;
   if (!alive.empty()) WatchMarked(alive.back());
   timer_ = loop_.After(options_.adoption, [this] {
-    LogWarn("the AM did not contact the keeper in time: killing it");
+    LogWarn("the AM did not contact the keeper in time; the keeper kills it and starts another");
     watch_.reset();
     Kill();
     Start();
@@ -217,8 +217,8 @@ void AmSupervision::Watch(pid_t pid) {
   watch_ = process_.WhenEnded(loop_, [this] { OnEnded(std::nullopt); });
 }
 
-// Watches an AM that was found by its mark. The process is held first (HeldProcess) and its mark is checked afterwards,
-// so that a process that reused the pid is not taken for the AM.
+// Watches an AM that was found by its mark. The process is opened first (HeldProcess), and its mark is checked
+// afterwards. Therefore another process that reuses the pid is never mistaken for the AM.
 void AmSupervision::WatchMarked(pid_t pid) {
   Watch(pid);
   if (HasEnvironmentSetting(pid, Mark())) return;
@@ -260,7 +260,7 @@ void AmSupervision::CheckSilence(Instant expected) {
     timer_ = loop_.At(end, [this, end] { CheckSilence(end); });
     return;
   }
-  LogWarn(StrCat("the AM has not renewed its lease for ", options_.silence.count(), " ms: killing it"));
+  LogWarn(StrCat("the AM has not renewed its lease for ", options_.silence.count(), " ms; the keeper kills it"));
   state_ = State::kHung;
   Kill();
 }
@@ -326,7 +326,7 @@ void AmSupervision::KillRetired() {
   Kill();
   if (pid_ == 0) return EnterRetired();
   timer_ = loop_.After(kDying, [this] {
-    LogError(StrCat("AM, pid ", pid_, ", survives SIGKILL: the job ends without waiting for it"));
+    LogError(StrCat("the AM (pid ", pid_, ") survives SIGKILL; the job ends without waiting for the AM's exit"));
     EnterRetired();
   });
 }

@@ -30,9 +30,9 @@ struct AmDeath {
   Kind kind = Kind::kCrashed;
 };
 
-// Decides whether and when an AM is restarted after a death. Pure. After a crash with an outside cause a restart may
-// help. After a crash that the journal causes no restart helps, so the number of restarts is limited. Deaths by a kill
-// are not the fault of the AM, but they may repeat, e.g. for lack of memory, so their number is limited, too.
+// Decides whether and when an AM is restarted after a death. Pure. A restart may help if the crash had an outside
+// cause. A restart does not help if the journal causes the crash, so the number of restarts is limited. Deaths by a
+// kill are not the fault of the AM. However, they may repeat, e.g. for lack of memory, so their number is limited, too.
 class DeathBudget {
  public:
   static constexpr size_t kMostCrashes = 5;
@@ -52,9 +52,9 @@ Status RecordDeath(const JobRecords& records, const AmDeath& death);  // appends
 std::vector<AmDeath> ReadDeaths(const JobRecords& records);           // skips unreadable lines
 
 // Keeps the listening socket of the job's page open while AMs come and go. Otherwise another process could bind the
-// port of a dead AM, and a browser that reloads the page would send that process the page's token. The keeper accepts
-// no connections on the socket, but passes the socket to each AM that it starts. A browser that connects while no AM
-// runs waits in the kernel's queue.
+// port of a dead AM, and a browser that reloads the page would send that process the page's token. The keeper does not
+// accept connections on the socket. It passes the socket to each AM that it starts. If a browser connects while no AM
+// runs, its connection waits in the kernel's queue.
 
 class PageHolder {
  public:
@@ -123,9 +123,8 @@ class AmSupervision {
                 AmOptions options, Listener listener);
 
   void Begin();  // adopts or starts an AM
-  // Handles the Hello message of an AM. Returns false if the connection must be closed, because the AM is not the
-  // newest one, or because the keeper could not notice the exit of the AM. In the second case the AM may send another
-  // Hello.
+  // Handles the Hello message of an AM. Returns false if the connection must be closed: the AM is not the newest one,
+  // or the keeper could not notice the exit of the AM. In the second case the AM may send another Hello.
   bool OnHello(Epoch epoch, pid_t pid);
   // Takes the page's socket that came with the Hello message.
   void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }

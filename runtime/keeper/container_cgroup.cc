@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 // cpu.weight of cgroup v2: the default and the maximum.
 constexpr int64_t kUsualWeight = 100, kHighestWeight = 10000;
-// The number of moves that KeepCgroupsWarm() makes. The moves cover the start of an application master, which takes
-// some 10 ms, and longer if many start at once.
+// The number of moves that KeepCgroupsWarm() makes. The moves cover the start of an application master. The start takes
+// some 10 ms, or longer if many start at once.
 constexpr int kWarmings = 12;
 constexpr std::chrono::milliseconds kBetweenWarmings{5};
 // The depth to which the cgroups below a container's cgroup are visited. Only the user's program can make cgroups at
@@ -159,16 +159,16 @@ int64_t CountOomKills(CgroupVersion version, const fs::path& cgroup, int depth) 
   return kills;
 }
 
-// Returns true if the cgroup or a cgroup below it has processes. On v2 the file cgroup.events shows that. On v1 the
-// process lists are read, which the kernel builds at each open.
+// Returns true if the cgroup or a cgroup below it has processes. On v2 the file cgroup.events shows this. On v1 this
+// function reads the process lists, which the kernel builds at each open.
 bool HoldsProcesses(const fs::path& cgroup) {
   const auto events = ReadFile(cgroup / "cgroup.events");
   if (events.ok()) return events->find("populated 1") != std::string::npos;
   return !ProcessesInCgroup(cgroup).empty();
 }
 
-// Signals all processes in the cgroup. Each process is held first and then found in the cgroup again, so a reused pid
-// is not signalled. Returns the signalled processes.
+// Signals all processes in the cgroup. Each process is opened first (HeldProcess) and then found in the cgroup
+// again, so a reused pid is not signalled. Returns the signalled processes.
 std::set<pid_t> SignalAllIn(const fs::path& cgroup, int signal) {
   std::map<pid_t, HeldProcess> held;
   for (const pid_t pid : ProcessesInCgroup(cgroup)) held.try_emplace(pid, pid);

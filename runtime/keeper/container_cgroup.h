@@ -3,8 +3,9 @@
 // environment and left its session still stays in the cgroup.
 //
 // A cgroup is identified by its folder. Therefore a later keeper (supervisor of the job) finds the cgroup, even if that
-// keeper runs in another cgroup. The functions do plain file I/O that blocks for microseconds. Only the first move into
-// a cgroup after a while takes longer (KeepCgroupsWarm). A container is never refused because it has no cgroup.
+// keeper runs in another cgroup. The functions do plain file I/O that blocks for microseconds. Only a move into a
+// cgroup takes longer, if the last such move was some time ago (KeepCgroupsWarm). A container is never refused because
+// it has no cgroup.
 #pragma once
 
 #include <sys/types.h>
@@ -59,15 +60,16 @@ std::vector<pid_t> ProcessesInCgroup(const std::filesystem::path& cgroup);
 // Returns true if the cgroup held a process. The caller repeats the call until the result is false.
 bool KillCgroup(const std::filesystem::path& cgroup);
 // Returns how many processes the kernel has killed for lack of memory, in the cgroup and in the existing cgroups below
-// it. If the kernel lacks that count (v1 before Linux 4.13), a cgroup counts as 1 after its limit has refused memory.
+// it. A kernel before Linux 4.13 lacks that count for v1. Then each cgroup whose limit has refused memory counts as one
+// killed process.
 int64_t OomKillsOfTree(const std::filesystem::path& cgroup);
 // Removes the cgroup and the cgroups below it. Returns Ok if the cgroup does not exist, and an error while a process
 // lives in it.
 Status RemoveCgroup(const std::filesystem::path& cgroup);
 
-// Removes empty cgroups in `place` that are older than `age`, whichever job they belong to. Such cgroups are left over
-// if a keeper and everything else of its job were killed and the job was never restarted. A younger cgroup may be about
-// to get its first process.
+// Removes the empty cgroups of all jobs in `place` that are older than `age`. Such a cgroup is left over if the keeper
+// and all other processes of a job were killed, and the job was never restarted. A younger cgroup may be about to get
+// its first process.
 void RemoveForgottenCgroups(const CgroupPlace& place, std::chrono::seconds age);
 
 // Starts a thread that makes moves into cgroups fast while an AM starts. The first move into any cgroup waits in the

@@ -305,7 +305,8 @@ bool Containers::MayStart(const LaunchContainer& launch) {
     return true;
   }
   if (asked > std::ssize(admission_->gpus)) {
-    container.exited.error = StrCat("launch: ", asked, " GPUs are requested, the job has ", admission_->gpus.size());
+    container.exited.error =
+        StrCat("launch: the container requests ", asked, " GPUs, and the job has only ", admission_->gpus.size());
     End(launch.container, container);
   } else {
     containers_.erase(launch.container);
@@ -370,7 +371,7 @@ void Containers::Stop(const StopContainer& stop) {
   const auto [place, is_new] = containers_.try_emplace(stop.container);
   auto& [id, container] = *place;
   if (is_new) {
-    container.exited = {id, std::nullopt, "stopped before it was launched"};
+    container.exited = {id, std::nullopt, "the container was stopped before its launch"};
     return End(id, container);
   }
   if (!IsToEnd(container)) return SayState(id, container);

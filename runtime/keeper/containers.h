@@ -77,8 +77,8 @@ std::string NumberList(const std::vector<int>& numbers);  // e.g. "0,3"
 void RaiseOpenFiles();                             // for this process and its children
 void LimitOpenFiles(pid_t process, int64_t soft);  // for a child process
 
-// A daemon of a task may have neither a mark in its environment nor one of our processes among its ancestors. The
-// following function finds such a daemon by the job's logs to which it still writes.
+// A daemon of a task may have no mark in its environment and none of our processes among its ancestors. The following
+// function finds such a daemon, because the daemon still writes to the job's logs.
 
 // Returns true if standard output or error of the process is open for writing on a file below `folder`, an absolute
 // path without links. Only processes of the job write to its logs. Processes that read them do not count.
@@ -117,8 +117,8 @@ class Containers {
     std::function<void(const ContainerExited&)> on_exited;
   };
   // `environment` is the environment of every executor; the variables of a launch override it.
-  // `patience` limits the wait for processes that SIGKILL does not end. An AM waits longer than that for the end of a
-  // container whose kill it ordered.
+  // `patience` limits the wait for processes that SIGKILL does not end. After the order to kill a container, an AM
+  // waits for the container's end longer than `patience`.
   Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
              std::vector<std::string> environment, Listener listener, Duration patience = Duration(10'000));
 

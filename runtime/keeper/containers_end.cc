@@ -23,22 +23,24 @@ namespace {
 // process that the kernel holds may take seconds.
 constexpr Duration kFirstSweepDelay{2};
 constexpr Duration kLongestSweepDelay{100};
-// The number of searches in a row that must find nothing if the executor was adopted, i.e. started by an earlier keeper
-// of the job. The orphans of an adopted executor are children of init, so the list of our own children does not include
-// them. A single search may miss an orphan, because a process that is calling exec at that moment shows no mark.
+// The number of searches in a row that must find nothing if the executor was adopted, i.e. started by an earlier
+// keeper of the job. The orphans of an adopted executor are children of init, so the list of our own children does not
+// include them. A single search may miss an orphan, because a process that is calling exec at that moment shows no
+// mark.
 constexpr int kEmptyLooks = 3;
 // The number of searches of one KillChosen(), which bounds its time if processes fork without pause.
 constexpr int kMostSearches = 100;
-// If this user may end the processes and they still survive, e.g. by forking without pause, the wait `patience_` is
-// multiplied by this factor.
+// The factor by which the wait `patience_` is multiplied for processes that this user may end. Such processes may
+// survive for a time, e.g. by forking without pause.
 constexpr int kMorePatience = 3;
 constexpr Duration kBetweenLooksAtLeft{1000};
 
 std::set<pid_t> AsSet(const std::vector<pid_t>& pids) { return {pids.begin(), pids.end()}; }
 
-// Kills the processes that `choose` returns of a list. A process may fork and exit faster than the whole list is read,
-// so that its signal arrives too late. Therefore the search is repeated among the processes that have started since the
-// newest chosen one. These are few, so the next process of such a chain is still alive when it is chosen.
+// Kills the processes that `choose` returns of a list. A process may fork and exit before the whole list is read, so
+// the signal to this process comes too late. Therefore the search is repeated among the processes that have started
+// since the newest chosen one. These are few, so the next process of such a chain is still alive when the search finds
+// it.
 Status KillChosen(const std::function<std::vector<pid_t>(std::vector<ProcessEntry>&)>& choose) {
   pid_t newest = 0;
   for (int searches = 0; searches < kMostSearches; ++searches) {
@@ -274,13 +276,13 @@ std::string Containers::KillAllOfJob() {
 void Containers::FindCgroups(bool with_limits) {
   auto place = with_limits
                    ? FindCgroupPlace()
-                   : Result<CgroupPlace>(UnavailableError("the job turned them off (tony.local.memory-limits)"));
+                   : Result<CgroupPlace>(UnavailableError("the job turned the limits off (tony.local.memory-limits)"));
   if (place.ok()) {
     LogInfo(StrCat("memory limits by cgroup ", ToString(place->version), " below ", place->folder.string()));
   } else {
-    LogInfo(StrCat("no memory limits: ", place.error().message));
+    LogInfo(StrCat("the memory of containers is not limited: ", place.error().message));
     place = FindPlaceWithoutLimits();
-    if (!place.ok()) return LogInfo(StrCat("no cgroups for containers: ", place.error().message));
+    if (!place.ok()) return LogInfo(StrCat("containers run without cgroups: ", place.error().message));
     LogInfo(StrCat("the processes of a container are grouped by cgroup v2, without limits, below ",
                    place->folder.string()));
   }
@@ -298,31 +300,31 @@ UniqueFd Containers::MakeCgroupFor(const LaunchContainer& launch, Container& con
   return UniqueFd();
 }
 
-// Checks whether the executor has entered its cgroup. If the first container cannot enter its cgroup, cgroups are
-// turned off for all. If it can, the other containers can enter theirs, and no further check is made.
+// Checks whether the executor has entered its cgroup. If the first executor cannot enter its cgroup, cgroups are turned
+// off for all containers. If it can, the other executors can enter theirs, and no further check is made.
 void Containers::CheckThatItsCgroupHasIt(Container& container) {
   if (container.cgroup.empty() || cgroups_work_) return;
   cgroups_work_ = !ProcessesInCgroup(container.cgroup).empty();
   if (cgroups_work_) return;
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(container.pid), &info, WEXITED | WNOHANG | WNOWAIT);
-  // An executor that has already ended is not in the cgroup anymore, which does not show whether it had entered the
-  // cgroup.
+  // An executor that has already ended is in no cgroup. Therefore the empty cgroup does not show whether the executor
+  // had entered it.
   if (info.si_pid != 0) return;
   DoWithoutCgroups(container, StrCat(container.cgroup.string(), " does not accept the executor"));
 }
 
 void Containers::DoWithoutCgroups(Container& container, const std::string& why) {
-  LogWarn(StrCat("no cgroups for containers: ", why));
+  LogWarn(StrCat("containers run without cgroups: ", why));
   cgroups_.reset();
   RemoveCgroupOf(container);
   container.cgroup.clear();
 }
 
 // Sets the error text if the kernel killed the executor for lack of memory. Called before any remaining process of the
-// container is killed. The kernel may kill even the executor at the container's limit: if files in /dev/shm fill the
-// memory, killing other processes frees nothing. If the kernel has already killed another process of the container, a
-// SIGKILL from another sender cannot be distinguished, and counts as the kernel's.
+// container is killed. At the container's limit the kernel may kill even the executor, because killing other processes
+// frees nothing if files in /dev/shm fill the memory. If the kernel has already killed another process of the
+// container, a SIGKILL from another sender cannot be distinguished, and counts as the kernel's.
 void Containers::JudgeMemory(Container& container, const std::optional<ExitStatus>& status) {
   const bool seen = status.has_value();
   if (seen && *status != ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}) return;
@@ -331,7 +333,7 @@ void Containers::JudgeMemory(Container& container, const std::optional<ExitStatu
   if (kills == 0) return;
   container.exited.error = DescribeOom(MemoryOf(*version, container.cgroup), "the container's", kills);
   if (seen && !container.exited.error.empty())
-    container.exited.error += kills == 1 ? ", the executor" : ", one of them the executor";
+    container.exited.error += kills == 1 ? ": the executor" : ", one of them the executor";
 }
 
 void Containers::RemoveCgroupOf(Container& container) {

@@ -213,9 +213,9 @@ void Keeper::OnQueued(const std::string& why) {
   if (above_ && !nested_timer_) nested_timer_ = loop_.After(kNestedPatience, [this] { EndIfNested(); });
 }
 
-// Ends a waiting job that a task of another job submitted. That task may be waiting for this job while it keeps what
-// this job needs. `tony submit` already refuses a nested job that would have to wait, so another job must have been
-// admitted in between.
+// Ends a waiting job that a task of another job submitted. That task may be waiting for this job while its own job
+// holds resources that this job needs. `tony submit` already refuses a nested job that would have to wait. Therefore a
+// job that waits here was queued because another job was admitted in between.
 void Keeper::EndIfNested() {
   nested_timer_ = loop_.After(kNestedPatience, [this] { EndIfNested(); });
   const auto* queued = turn_ ? std::get_if<JobQueued>(&*turn_) : nullptr;
@@ -251,7 +251,8 @@ void Keeper::WatchRunTime() {
 void Keeper::EndAtRunLimit(int64_t minutes) {
   const std::string reason =
       StrCat("the job has run for ", minutes, minutes == 1 ? " minute" : " minutes",
-             ": machine.json limits the run time of a job of ", UserName(geteuid()), " on this machine (run_minutes)");
+             ", which is the limit for a job of ", UserName(geteuid()),
+             " on this machine (run_minutes in machine.json)");
   EndBecause(reason);
 }
 

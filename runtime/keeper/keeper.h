@@ -8,8 +8,8 @@
 //
 // The keeper does not wait for a process that SIGKILL does not end (containers.h): the job ends, its locks are
 // released, and clients continue. The keeper then stays in kHolding, between kWritingHistory and kDone. It keeps the
-// reservation of the job in the ledger, because the memory and the GPUs of such a process are not free. SIGTERM makes
-// the keeper give the reservation back nevertheless.
+// reservation of the job in the ledger, because the memory and the GPUs of such a process are not free. On SIGTERM the
+// keeper releases the reservation nevertheless.
 //
 // In kRunningOut the keeper executes kills without a condition. It refuses all other kills, because only an AM knows
 // the owner and the watchers of the job.
@@ -18,8 +18,8 @@
 // kFinishing, gives the tasks their grace, and exits with 66.
 //
 // If the disk fails, is read-only or is full, the end cannot be recorded. The keeper retries for AmOptions::unwritable.
-// Then it stores the verdict in the ledger's folder (lost_job.h), ends the job's processes, and exits with 73. The
-// reservation is given back during the retries, as soon as no process of the job is left.
+// Then it stores the verdict in the ledger's folder (lost_job.h), ends the job's processes, and exits with 73. During
+// the retries the keeper releases the reservation as soon as no process of the job is left.
 //
 // kRecording (a line in the log of ended jobs) and kWritingHistory have time limits, because they write where a file
 // system may not respond (lost_job.h). Only the keeper's own exit waits for kWritingHistory.
@@ -159,7 +159,7 @@ class Keeper {
   Duration grace_{0};                     // from the job spec
   Duration am_lease_{Timers().am_lease};  // from the job spec
   Instant am_heard_{};                    // last message of a leading AM
-  // The time when a kill was first found that the AM has not answered; nullopt: no such kill.
+  // The time when the keeper first found a kill without an answer from the AM; nullopt: no such kill.
   std::optional<Instant> unheard_kill_;
   Status end_;
   // Set once the job was entered into the ledger.

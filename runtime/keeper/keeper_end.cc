@@ -38,8 +38,8 @@ constexpr Duration kHistoryLimit{2000};
 // The time that an executor has to clean up after the grace of its task, before the keeper kills it.
 constexpr Duration kExecutorMargin{2000};
 
-// Releases the locks that clients wait for. The function finds the descriptors of the locks in /proc, because one of
-// them was inherited: the process that started this keeper opened it.
+// Releases the locks that clients wait for. The function finds the descriptors of the locks in /proc, because this
+// keeper inherited one of them from the process that started it.
 void ReleaseClientLocks(const JobRecords& records) {
   std::vector<int> locks;
   std::error_code error;
@@ -78,7 +78,7 @@ void Keeper::Stop(const std::string& reason) {
 
 void Keeper::EndWithoutAm(Verdict verdict, Duration grace) {
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;
-  LogWarn(StrCat("ending the job without its application master: ", verdict.message));
+  LogWarn(StrCat("the keeper ends the job without its application master: ", verdict.message));
   verdict_ = std::move(verdict);
   am_.RetireAtOnce();
   EndTasks(grace);
@@ -129,8 +129,8 @@ void Keeper::LeaveUnwritten(const Error& error) {
               : Result<std::filesystem::path>(Error{ErrorCode::kCannotWrite, "the ledger was not found"});
   end_ = Error{ErrorCode::kCannotWrite,
                StrCat("the end of the job, ", ToString(verdict_.state), " (", verdict_.message,
-                      "), is not recorded: ", error.message,
-                      kept.ok() ? "; the next tony command for the job reads it from " : "; it is lost: ",
+                      "), could not be recorded: ", error.message,
+                      kept.ok() ? "; the next tony command for the job reads this end from " : "; this end is lost: ",
                       kept.ok() ? kept->string() : kept.error().message)};
   LogError(end_.error().message);
   TakeLeave();
@@ -199,7 +199,7 @@ void Keeper::LeaveGoneFolder() {
       phase_ == Phase::kDone)
     return;
   end_ = presence_.RemovedError();
-  LogError(StrCat(end_.error().message, ": ending the job's processes"));
+  LogError(StrCat(end_.error().message, "; the keeper ends the job's processes"));
   stop_timer_.reset();
   phase_ = Phase::kFinishing;
   am_.RetireAtOnce();
@@ -282,7 +282,7 @@ void Keeper::LeaveFolder() {
   RemoveKeeperSocket(records_);
   if (left_.empty()) return EnterDone();
   phase_ = Phase::kHolding;
-  LogError(StrCat("the job has ended and keeps its memory and GPUs reserved: ", left_));
+  LogError(StrCat("the job has ended, and its memory and GPUs stay reserved because processes remain: ", left_));
   accepting_.reset();
   listener_ = UniqueFd();
   peers_.clear();
@@ -309,8 +309,8 @@ void Keeper::EnterDone() {
   on_done_();
 }
 
-// Retries a failed step. The reservation is given back as soon as no process of this job is left, so that other jobs do
-// not have to wait for the disk of this one.
+// Retries a failed step. The reservation is released as soon as no process of this job is left. Therefore other jobs do
+// not wait for the disk of this job.
 void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
   LogWarn(error.message);
   if (am_.Gone() && !containers_.AnyToEnd() && containers_.Left().empty() && containers_.KillAllOfJob().empty())
@@ -361,8 +361,8 @@ void Keeper::CheckUnansweredKill(bool overslept) {
 
 // Returns the kill to execute. If several kills may be executed, the one with the shortest grace is returned. A kill
 // without a condition is always executed. A kill that names an owner is executed if this owner submitted the job and no
-// AM has led the job yet, because until then the owner cannot have changed. The file of a kill stays, so that the next
-// keeper finds the kill, too.
+// AM has led the job yet. Only an AM can change the owner. The file of a kill stays, so that the next keeper finds the
+// kill, too.
 std::optional<KillRequest> Keeper::KillToExecute(const std::vector<RecordedKill>& kills) const {
   if (kills.empty()) return std::nullopt;
   const auto lease = records_.ReadLease();
@@ -383,9 +383,9 @@ std::optional<KillRequest> Keeper::KillToExecute(const std::vector<RecordedKill>
 // Refuses kills by removing their files. The client of a kill takes the removal as the refusal.
 void Keeper::Refuse(const std::vector<RecordedKill>& kills) const {
   for (const auto& [name, request] : kills) {
-    LogWarn(StrCat("kill request ", name, " (", request.reason,
-                   ") refused: only an application master knows who owns and watches the job; only a kill without a "
-                   "condition ends it"));
+    LogWarn(StrCat("the keeper refused the kill request ", name, " (", request.reason,
+                   "): only an application master could check the condition of this kill, and none can run; a kill "
+                   "without a condition ends the job"));
     if (const Status removed = records_.RemoveKill(name); !removed.ok()) LogWarn(removed.error().message);
   }
 }

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   std::error_code error;
   const auto folder = std::filesystem::canonical(argv[1], error);
   if (error) {
-    tony::LogError(std::string("keep ") + argv[1] + ": " + error.message());
+    tony::LogError(std::string("find the job's folder ") + argv[1] + ": " + error.message());
     return static_cast<int>(tony::ErrorCode::kNotFound);
   }
   const auto ended = tony::WithoutThrowing([&] { return tony::keeper::RunKeeper(folder, am); });

@@ -7,8 +7,8 @@
 //                       Renewed after each Renew; Started, Exited; Finished
 //
 // message_fields.h defines the bytes of a message. A message has version 2 only if it has a field that version 1 lacks.
-// Jobs of earlier releases did not keep their own programs, so such a job may have a keeper or an AM of version 1. Any
-// other version is an error.
+// A job of an earlier release may have a keeper or an AM of version 1, because such a job has no programs of its own.
+// Any other version is an error.
 #pragma once
 
 #include <cstdint>

@@ -121,8 +121,9 @@ Duration KeeperPulse::Silence(Instant now) {
   return Duration(0);
 }
 
-// Returns true if the keeper has responded to the last query. If the keeper's queue of connections was full at the time
-// of the query, no connection was made. In that case a free place in the queue shows that the keeper has responded.
+// Returns true if the keeper has responded to the last query. If the keeper's queue of connections was full at the
+// time of the query, no connection was made. In that case a free place in the queue shows that the keeper has
+// responded.
 bool KeeperPulse::HasAnswered() {
   if (!question_.valid()) {
     const auto again = ReachKeeper(records_);

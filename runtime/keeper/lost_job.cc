@@ -31,8 +31,8 @@ void WarnUnless(const Status& status) {
 }
 
 // Redirects the output of this process to the log of the job's keeper. Otherwise this process would keep the output of
-// its parent open. If the disk then blocks this process, another process that reads the parent's output to its end
-// would wait.
+// its parent open. If the disk blocks this process, another process that reads the parent's output to the end would
+// have to wait.
 void WriteToLogOf(const JobRecords& records) {
   const UniqueFd log(open((records.place() / "keeper.log").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -1,7 +1,7 @@
 // Child processes that write the records of a job outside its own folder. The file system of these records may not
 // respond. A process that writes to such a file system cannot be killed, and the kernel releases none of its locks.
-// Therefore keepers (supervisors of a job), and clients that find a lost job, start a child process that writes there,
-// and wait for it only for a limited time.
+// Therefore a child process writes there. Keepers (supervisors of a job), and clients that find a lost job, start this
+// process and wait for it only for a limited time.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace tony {
 
-// The following functions are the work of these writers. Failures become lines in the log.
+// The following functions are the work of these writers. They log their failures.
 
 // Writes the beginning of the job's history when the AM starts (history_files.h).
 void WriteHistoryBegin(const JobRecords& records);

@@ -115,8 +115,8 @@ void MessageChannel::SendQueued() {
 }
 
 void MessageChannel::ReadNow() {
-  // The limit per turn keeps a busy peer from blocking the loop. If messages are left, the socket stays readable and
-  // they are read in the next turn.
+  // The limit per turn keeps a busy peer from blocking the loop. If messages are left, the socket stays readable, and
+  // the next turn reads them.
   constexpr int kMessagesPerTurn = 64;
   for (int i = 0; i < kMessagesPerTurn && ReadOne(); ++i) {
   }

@@ -110,7 +110,7 @@ class PacketReader {
   }
   template <class T>
   void Read(std::vector<T>& list) {
-    // each item has at least one number
+    // Each item has at least one number.
     const size_t size = Length(sizeof(int64_t));
     for (size_t i = 0; ok_ && i < size; ++i) Read(list.emplace_back());
   }

@@ -33,8 +33,8 @@ Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   TRY_ASSIGN(const auto environment, records.ReadEnvironment());
   if (HasEndedUnrecorded(records)) return EndLostJob(records);
   if (const Status written = folder.WriteBoot(BootId()); !written.ok()) LogWarn(written.error().message);
-  // The limit is raised only if the folder records the submitter's limit, to which the limit of the tasks is set back.
-  // A folder of an earlier release lacks that record.
+  // The limit is raised only if the folder records the submitter's limit, because the tasks get that limit again. A
+  // folder of an earlier release lacks the record.
   if (const auto submission = records.ReadSubmission(); submission.ok() && submission->open_files > 0) RaiseOpenFiles();
   BecomeSubreaper();
   EventLoop loop;

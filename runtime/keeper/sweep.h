@@ -40,8 +40,8 @@ struct Victims {
 // Returns the container whose mark is in the environment; nullopt: no container of this job.
 std::optional<ContainerId> ContainerOf(const std::string& environment, const JobId& job);
 
-// Finds every process with the mark of a container that is not live, and every orphan that became a child of the
-// keeper, with all processes below them. Processes with the mark of a live container are spared. A process that cleared
+// Finds every process with the mark of a container that is not live. Also finds every orphan that became a child of the
+// keeper, with all processes below it. Processes with the mark of a live container are spared. A process that cleared
 // its environment is found by its ancestors, or by the logs to which it still writes.
 Victims FindLeftovers(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 

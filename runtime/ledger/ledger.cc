@@ -140,9 +140,9 @@ std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
   const UserLimits limits = machine_.LimitsOf(entry.user);
   const LedgerRequest held = HeldBy(entry.user);
   if (limits.memory_mb && held.memory_mb + entry.ask.memory_mb > *limits.memory_mb)
-    return StrCat("waits for ", entry.ask.memory_mb, " MB of memory: machine.json allows its user ", *limits.memory_mb,
-                  " MB at a time, and the user's other jobs hold ", held.memory_mb);
-  return StrCat("waits for ", Counted(entry.ask.gpus, "GPU"), ": machine.json allows its user ",
+    return StrCat("waits for ", entry.ask.memory_mb, " MB of memory: machine.json allows the job's user ",
+                  *limits.memory_mb, " MB at a time, and the user's other jobs hold ", held.memory_mb);
+  return StrCat("waits for ", Counted(entry.ask.gpus, "GPU"), ": machine.json allows the job's user ",
                 limits.gpus.value_or(0), " at a time, and the user's other jobs hold ", held.gpus);
 }
 
@@ -157,7 +157,7 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
     return StrCat("requests ", ask.memory_mb, " MB of memory and ", Counted(ask.gpus, "GPU"),
                   ", and this machine has only ", memory, " MB and ",
                   Counted(std::min(gpus, limits.gpus.value_or(gpus)), "GPU"),
-                  limits == UserLimits() ? "" : " for its user");
+                  limits == UserLimits() ? "" : " for the job's user");
   }
   if (IsOverLimit(entry)) return WhyOverLimit(entry);
   std::vector<std::string> lacks;
@@ -250,23 +250,23 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
   const auto gpus = static_cast<int64_t>(machine.gpus.size());
   const UserLimits limits = machine.LimitsOf(user);
   const auto memory_refused = [&](const std::string& bound) {
-    return InvalidError("the job requests ", ask.memory_mb, " MB of memory (", Sum(spec, MemoryOf, " MB"), "), ", bound,
-                        "; set ", KeysToSet(spec, MemoryOf, "memory"));
+    return InvalidError("the job requests ", ask.memory_mb, " MB of memory (", Sum(spec, MemoryOf, " MB"), "), and ",
+                        bound, "; lower ", KeysToSet(spec, MemoryOf, "memory"));
   };
   const auto gpus_refused = [&](const std::string& bound) {
-    return InvalidError("the job requests ", Counted(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""), "), ", bound,
-                        "; set ", KeysToSet(spec, GpusOf, "gpus"));
+    return InvalidError("the job requests ", Counted(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""), "), and ", bound,
+                        "; lower ", KeysToSet(spec, GpusOf, "gpus"));
   };
   if (ask.memory_mb > machine.memory_mb) return memory_refused(StrCat("this machine has ", machine.memory_mb, " MB"));
   if (limits.memory_mb && ask.memory_mb > *limits.memory_mb)
-    return memory_refused(StrCat("machine.json allows its user ", *limits.memory_mb, " MB at a time"));
+    return memory_refused(StrCat("machine.json allows the job's user ", *limits.memory_mb, " MB at a time"));
   if (ask.gpus > gpus) return gpus_refused(StrCat("this machine has ", gpus == 0 ? "none" : StrCat(gpus)));
   if (const size_t allowed = AllowedGpus(machine.gpus, ask).size(); ask.gpus > static_cast<int64_t>(allowed))
     return gpus_refused(
         StrCat(GpuPin(ask), " of this shell allows ", allowed == 0 ? "none of this machine's" : StrCat(allowed)));
   if (limits.gpus && ask.gpus > *limits.gpus)
     return gpus_refused(
-        StrCat("machine.json allows its user ", *limits.gpus == 0 ? "none" : StrCat(*limits.gpus, " at a time")));
+        StrCat("machine.json allows the job's user ", *limits.gpus == 0 ? "none" : StrCat(*limits.gpus, " at a time")));
   return Ok();
 }
 
@@ -281,7 +281,7 @@ std::vector<LedgerEntry> OthersOfItsUser(const Ledger& ledger, const LedgerEntry
 }
 
 // Returns the entry that now has the queue position of `earlier`: the same job, or a job of the same user that took the
-// position over. Null: none has it.
+// position over. Returns null if no entry has this position.
 const LedgerEntry* InItsPlace(const Ledger& ledger, const LedgerEntry& earlier) {
   const LedgerEntry* now = ledger.Find(earlier.job, earlier.user);
   if (!now || now->admitted()) return nullptr;
@@ -418,8 +418,9 @@ std::string WhyDoubted(const UncheckedEntry& sighting, const Machine& machine, c
   return "";
 }
 
-// Orders the names of entries: admitted ones before queued ones. If one file has several names, only the first in this
-// order is accepted, so an admitted job cannot be taken for a waiting one, and its resources are not given away twice.
+// Orders the names of entries: admitted ones before queued ones. If one file has several names, only the first name in
+// this order is accepted. Therefore an admitted job is never mistaken for a waiting one, and its resources are not
+// given away twice.
 bool HoldsMore(const UncheckedEntry& a, const UncheckedEntry& b) {
   if (a.entry.place != b.entry.place) return a.entry.place > b.entry.place;
   return IsBefore(b.entry, a.entry);

@@ -110,9 +110,9 @@ class Ledger {
   int64_t NextNumber() const;                                           // for a new entry
   const LedgerEntry* Find(const JobId& job, int64_t user) const;        // null: no such entry
 
-  // Return the memory in MB and the GPUs that are free. The memory is never negative, even if the entries together hold
-  // more than the machine has. The jobs of one user count only up to the limits of the user, because no user can have
-  // received more.
+  // FreeMemory() returns the free memory in MB, and FreeGpus() the free GPUs. The memory is never negative, even if the
+  // entries together hold more than the machine has. The jobs of one user count only up to the limits of the user,
+  // because no user can have received more.
   int64_t FreeMemory() const;
   std::vector<int> FreeGpus() const;
   std::vector<int> FreeGpus(const LedgerRequest& ask) const;  // only GPUs that `ask` allows
@@ -159,26 +159,26 @@ bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user);
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why);
 
 // Returns kInvalid if the job can never be admitted. The message has the requested amount, the available amount and the
-// keys to change, e.g. "the job requests 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine
-// has 7800 MB; set tony.worker.memory or tony.worker.instances".
+// keys to change, e.g. "the job requests 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), and this
+// machine has 7800 MB; lower tony.worker.memory or tony.worker.instances".
 Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
                      const std::vector<std::string>& environment = {});
 
 // Decides the next step of one job in the ledger, as a pure core that remembers which jobs were ahead of that job.
 //
-// When a job enters the queue, it records once which entries are ahead of it: the first entry of each other user. A
-// job that enters later never goes before this job, whatever number its owner chooses. If a job could be admitted and
-// does not admit itself, other jobs skip it after a while. Therefore a job waits for at most one job of each other
-// user, and a keeper that is stopped or only pretends to wait does not block other jobs.
+// When a job enters the queue, it records once which entries are ahead of it: the first entry of each other user. A job
+// that enters later never goes before this job, whatever number its owner chooses. If a job could be admitted and does
+// not admit itself, other jobs skip it after a while. Therefore a job waits for at most one job of each other user. A
+// keeper that is stopped, or that only pretends to wait, does not block other jobs.
 //
 //   kDeferred --first of its user, and within the limits--> kQueued --first in the queue, and all is free--> kAdmitted
 //      ^------ another job of the user goes first, or a limit is reached ------'
 
-// The time that a job has to admit itself once it could be admitted. After this time other jobs skip the job. A keeper
-// on a busy machine was measured to need a tenth of this time.
+// The time that a job has to admit itself once it could be admitted. After this time other jobs skip the job. In a
+// measurement, a keeper on a busy machine needed a tenth of this time.
 inline constexpr Duration kTurnPatience{5000};
-// The additional time for each further position in the queue, because a job at a later position must itself wait until
-// it may skip the jobs ahead of it.
+// The additional time for each further position in the queue. A job at a later position needs more time, because this
+// job itself waits until it may skip the jobs ahead of it.
 inline constexpr Duration kTurnPatienceMore{500};
 
 struct QueueAction {
@@ -228,15 +228,16 @@ class LedgerQueueStep {
 
 // Returns true if `mine` and all other admitted entries fit the machine together; false if they do not, or if `mine` is
 // not in the ledger. A job calls this after its own admission is visible to all. If two jobs are admitted at the same
-// time, the later call sees both entries, so at least one of the two jobs notices that the resources do not suffice.
+// time, the later call sees both entries. Therefore at least one of the two jobs notices that the resources do not
+// suffice.
 bool HasRoomFor(const LedgerEntry& mine, const Ledger& ledger);
 
-// Validation of ledger entries, as a pure core. Any user may put any file into the folder, so an entry counts only as
-// far as a keeper of its owner could have written it. A rejected entry is reported to people and counts for nothing;
-// only its owner or root removes it.
+// Validation of ledger entries, as a pure core. Any user may put any file into the folder, so an entry counts only if a
+// keeper of the file's owner could have written it. A rejected entry is reported to people and counts for nothing; only
+// its owner or root removes it.
 //
-// Validation cannot detect a program that imitates a keeper well. Such a program gets what a real job of its user gets
-// and not more, and machine.json limits what a user may have.
+// Validation cannot detect a program that imitates a keeper well. Such a program gets only the resources that a real
+// job of its user would get, and machine.json can limit the resources of each user.
 
 // The result of the process check: whether processes of an entry's owner run its job.
 enum class ProcessCheck {

@@ -188,7 +188,7 @@ constexpr int64_t kMostWarnings = 10;
 constexpr int kReads = 3;
 
 std::string LeftOut(const fs::path& path, const std::string& why) {
-  return StrCat("the ledger's ", path.string(), " is ignored: ", why);
+  return StrCat("the ledger file ", path.string(), " is ignored: ", why);
 }
 
 class Look {
@@ -286,7 +286,7 @@ class Look {
   LedgerView View() {
     ValidatedEntries belief = Judge(std::move(sightings_), machine_, detected_);
     for (const Doubt& doubt : belief.doubts)
-      WarnOf(doubt.user, StrCat("the ledger's ", (folder_ / doubt.name).string(), " is rejected: ", doubt.why));
+      WarnOf(doubt.user, StrCat("the ledger file ", (folder_ / doubt.name).string(), " is rejected: ", doubt.why));
     for (const auto& [user, count] : of_user_) {
       if (count > kMostOfOneUser)
         Warn(StrCat(UserName(user), " has ", count, " entries in the ledger; only ", kMostOfOneUser, " are read"));

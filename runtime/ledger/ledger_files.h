@@ -60,9 +60,9 @@ Result<std::string> ReadSmall(const OpenEntry& file);
 Result<UncheckedEntry> SightingOf(const EntryName& name, const OpenEntry& file);
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
 
-// Reads all files of a ledger's folder, with bounded work whatever other users put there. Files whose names are not
-// those of entries are not opened, except machine.json. Entries of one other user beyond kMostOfOneUser are not opened,
-// and files above 64 KiB are not read.
+// Reads all files of a ledger's folder, with bounded work whatever other users put there. Files whose names are
+// not those of entries are not opened, except machine.json. Entries of one other user beyond kMostOfOneUser are not
+// opened, and files above 64 KiB are not read.
 
 // Returns the entries in the folder. `remove_dead` also removes files that no process has locked and that this process
 // may remove; it needs the ledger's lock.

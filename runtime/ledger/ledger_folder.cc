@@ -164,7 +164,7 @@ Result<LedgerFolder> LedgerFolder::FindFor(const JobRecords& records) {
 
 std::string LedgerFolder::Announcement() const {
   return StrCat("the ledger is private (", path_.string(), "), because ", why_private_,
-                "; jobs of other users are not counted. As root, make /var/lib/tony/ledger with mode 1777, or set ",
+                "; it does not count jobs of other users. As root, make /var/lib/tony/ledger with mode 1777, or set ",
                 kVariable);
 }
 
@@ -192,8 +192,8 @@ Status Write(int fd, const LedgerEntry& entry, const fs::path& path) {
   return Ok();
 }
 
-// Keepers of earlier releases admit themselves under the lock and do not read the ledger again. Such a keeper that
-// holds the lock may be about to admit itself, so its entry counts as admitted.
+// Keepers of earlier releases admit themselves under the lock and do not read the ledger again. If such a keeper holds
+// the lock, it may be about to admit itself. Therefore its entry counts as admitted.
 void CountThoseAboutToBeAdmitted(std::vector<LedgerEntry>& entries, const std::vector<int64_t>& lock_holders) {
   for (const int64_t pid : lock_holders) {
     const auto process = ReadVisibleProcess(pid);
@@ -379,7 +379,8 @@ std::string DescribeHolders(const std::vector<int64_t>& holders) {
     if (texts.size() == kMostPids) break;
     if (const auto process = ReadVisibleProcess(pid)) texts.push_back(Describe(*process));
   }
-  if (texts.empty()) return "a process that is not visible from here, or whose parent took the lock and ended";
+  if (texts.empty())
+    return "a process that is not visible from here, or a process whose parent took the lock and ended";
   if (holders.size() > kMostPids) texts.push_back(StrCat(holders.size() - kMostPids, " more"));
   return Join(texts, ", ");
 }

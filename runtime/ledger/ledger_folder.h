@@ -11,10 +11,10 @@
 // process that may remove the file removes it.
 //
 // A process never depends on something that another user holds. Changes are made under the ledger's lock, a flock on
-// the folder, to keep conflicts rare; a process that does not get the lock within kLockPatience continues without it.
-// The lock is not what keeps two jobs from getting the same resources. Each job admits itself by a rename that all
-// others see, reads everything again, and withdraws if the resources do not suffice for all (LedgerSession::Admit). If
-// two jobs do that at the same time, the job that reads last sees the other job.
+// the folder, because the lock keeps conflicts rare. A process that does not get the lock within kLockPatience
+// continues without it. Even without the lock, two jobs never get the same resources. Each job admits itself by a
+// rename that all others see, reads everything again, and withdraws if the resources do not suffice for all
+// (LedgerSession::Admit). If two jobs do that at the same time, the job that reads last sees the other job.
 //
 // Among users the ledger is an agreement and not a protection. A folder made by root is sticky, so users cannot remove
 // files of others, and all users can read the files. The user of an entry is the owner of its file. Validation
@@ -116,7 +116,7 @@ class LedgerSession {
   // Adds the entry under its number, locked by this process. After kCannotWrite no file is left behind.
   Result<HeldEntry> Add(const LedgerEntry& entry);
   // Adopts the entry that an earlier keeper of the job left; nullopt if there was no such entry. An entry without a
-  // lock keeps its number and its GPU numbers, but is queued again if it was admitted.
+  // lock keeps its number and its GPU numbers. If it was admitted, it is queued again.
   Result<std::optional<HeldEntry>> TakeOver(const JobId& job);
   // Moves the entry into the queue, out of it, or to another queue position.
   Status Move(HeldEntry& held, Place place, int64_t number);

@@ -37,14 +37,14 @@ constexpr Duration kTroubleFirst{500}, kTroubleMost{10'000};
 // after the event. The intervals grow, and the last one is longer than the pauses of a busy machine.
 constexpr Duration kRecheckFirst{1}, kRecheckLast{1024};
 constexpr int kRecheckGrowth = 4;
-// The interval at which a job that is not next reads the ledger after changes, only to update its text. A hundred
-// waiting jobs need not all read the ledger after each change.
+// The interval at which a job that is not next reads the ledger after changes. Such a read only updates the text of the
+// job, so a hundred waiting jobs need not all read the ledger after each change.
 constexpr Duration kTextAge{1000};
 // The greatest number of steps in a row. A step that changes the ledger is followed by the next step at once, and other
 // processes may keep changing the ledger.
 constexpr int kMostSteps = 4;
-// After a read, events are ignored for this many times the duration of the read. A user who creates thousands of files
-// or events therefore costs each waiting job at most a fifth of a core.
+// After a read, events are ignored for this many times the duration of the read. Therefore a user who creates
+// thousands of files or events costs each waiting job at most a fifth of a core.
 constexpr int kQuiet = 4;
 // The intervals of reads without a folder watch and with one. Even with a watch some changes cause no event: the
 // machine's limits changed, or the event queue overflowed.
@@ -93,7 +93,8 @@ std::string TextBesides(const LedgerView& view, const std::vector<LedgerEntry>& 
     text += StrCat("; the ledger entry ", doubt.name, " of ", UserName(doubt.user), " is rejected: ", doubt.why);
   }
   if (view.doubts.size() > kMostNamed)
-    text += StrCat("; ", view.doubts.size() - kMostNamed, " more entries are rejected, see tony list --queue");
+    text +=
+        StrCat("; ", view.doubts.size() - kMostNamed, " more entries are rejected; \"tony list --queue\" shows them");
   return text;
 }
 
@@ -173,7 +174,7 @@ class FolderClaim : public LedgerReservation {
       besides_ = TextBesides(view, turn_.Passed(), entry_.job);
       if (without_lock_)
         besides_ += StrCat("; the ledger's lock is held by ", DescribeHolders(LockHolders(folder_.path())),
-                           "; continuing without the lock");
+                           "; the keeper continues without the lock");
       if (!go_on) break;
     }
     return why;
@@ -347,7 +348,7 @@ class FolderClaim : public LedgerReservation {
   Duration busy_{0}, trouble_{0}, recheck_{0};  // the next delay; 0: none
   // The time since which this process waits for the ledger's lock; nullopt: it does not wait.
   std::optional<Instant> locked_out_since_;
-  // true if the last read was unlocked
+  // True if the last read was made without the lock.
   bool without_lock_ = false;
   Duration met_{0};
   std::minstd_rand random_{std::random_device{}()};
@@ -394,8 +395,8 @@ std::string WhoHolds(const Ledger& ledger, const JobId& job) {
 std::string LockWarning(const LedgerView& view) {
   if (!view.went_without_lock) return "";
   return StrCat("the ledger's lock is held by ", DescribeHolders(view.lock_holders),
-                " for unusually long (normally a millisecond), so jobs continue without the lock; if the holder hangs, "
-                "end it");
+                " for unusually long (a millisecond is usual), so jobs continue without the lock; if that process "
+                "hangs, end it");
 }
 
 bool LedgerNews::IsNew(const std::string& why, const std::string& besides, Instant now) {

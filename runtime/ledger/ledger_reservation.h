@@ -27,8 +27,8 @@ class LedgerReservation {
     std::function<void(const std::string&)> on_waiting;
   };
   // Queues the job at the end, or adopts the entry that an earlier keeper of the job left. `runs` means that
-  // containers of the job live. Such a job is admitted at once, whatever the ledger contains, because it already
-  // uses what it requests. `priority` orders the waiting jobs of one user.
+  // containers of the job live. Such a job is admitted at once, whatever the ledger contains, because the job already
+  // uses the requested resources. `priority` orders the waiting jobs of one user.
   static Result<std::unique_ptr<LedgerReservation>> Enter(EventLoop& loop, const LedgerFolder& folder, const JobId& job,
                                                           const LedgerRequest& ask, bool runs, Listener listener,
                                                           int64_t priority = 0);
@@ -52,7 +52,7 @@ class LedgerReservation {
 // local-... (process 12)". The result is empty if no other job is admitted.
 std::string WhoHolds(const Ledger& ledger, const JobId& job);
 
-// Returns a warning for the output of commands that names the process that holds the ledger's lock. The warning is
+// Returns a warning for the output of a command. The warning names the process that holds the ledger's lock, and is
 // empty if the command got the lock.
 std::string LockWarning(const LedgerView& view);
 

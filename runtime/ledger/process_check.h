@@ -33,7 +33,7 @@ bool Runs(const VisibleProcess& process, const LedgerEntry& entry);
 std::optional<VisibleProcess> FindKeeper(const JobId& job, int64_t user);
 
 // Makes the process check for ledger entries. Reads /proc only as far as needed. Entries of this user and of root are
-// accepted without a check, because these users could do anything to us anyway.
+// accepted without a check, because these users can change anything in this process anyway.
 class ProcessChecker {
  public:
   ProcessChecker();

@@ -39,8 +39,8 @@ std::string KeeperOf(const JobRecords& records) {
   if (std::filesystem::path(beside).parent_path().filename() == name) return beside;
   const std::filesystem::path own = JobFolder(records).home() / "programs" / name;
   if (HasAll(own)) return (own / "tony-keeper").string();
-  LogWarn(StrCat("job ", records.job().value, ": its own programs are missing in ", own.string(), ": continuing with ",
-                 beside));
+  LogWarn(StrCat("the programs of job ", records.job().value, " are missing in ", own.string(),
+                 "; the job continues with ", beside));
   return beside;
 }
 
@@ -93,11 +93,12 @@ AmLauncher::Pulse LocalAmLauncher::LookAfter(const JobRecords& records) {
   const auto limit = std::chrono::duration_cast<std::chrono::seconds>(KeeperPulse::kLongestSilence).count();
   if (ends) {
     EndKeeper(records);
-    pulse.note = StrCat(who, ", has not responded for ", limit, " s: killing it and starting another");
+    pulse.note = StrCat(who, keepers.empty() ? "" : ",", " has not responded for ", limit,
+                        " s; it is killed, and another keeper is started");
   } else {
     pulse.note = StrCat("waits for ", who, ", which has not responded since ", ToIso8601(silent_since_),
-                        "; it is replaced after ", limit, " s",
-                        keepers.empty() ? "" : StrCat("; \"kill -CONT ", keepers[0], "\" resumes it if it is stopped"));
+                        "; the keeper is replaced after ", limit, " s",
+                        keepers.empty() ? "" : StrCat("; \"kill -CONT ", keepers[0], "\" resumes a stopped keeper"));
   }
   return pulse;
 }

@@ -63,13 +63,14 @@ Status LocalArbiter::Settle(const JobRecords& records) const { return FinalizeIf
 Result<std::optional<JobStatus>> LocalArbiter::EndWithoutRecords(const JobId& job, const std::string&,
                                                                  Duration limit) const {
   const auto keeper = FindKeeper(job, geteuid());
-  const std::string who = keeper ? StrCat("its keeper, ", Describe(*keeper)) : "";
+  const std::string who = keeper ? StrCat("the job's keeper, ", Describe(*keeper)) : "";
   const HeldProcess held = keeper ? HeldProcess(static_cast<pid_t>(keeper->pid)) : HeldProcess();
   // The start time of the process is compared again after `held` refers to it, because the pid may have been reused in
   // between.
   const auto now = held.valid() ? ReadVisibleProcess(keeper->pid) : std::nullopt;
   if (now && now->start == keeper->start) {
-    if (!held.Signal(SIGTERM) && errno != ESRCH) return UnavailableError("signal ", who, ": ", ErrnoText(errno));
+    if (!held.Signal(SIGTERM) && errno != ESRCH)
+      return UnavailableError("send SIGTERM to ", who, ": ", ErrnoText(errno));
     if (!EndsWithin(held, limit))
       return std::optional(JobStatus{.job = job, .user = UserName(geteuid()), .state = "STOPPING"});
   }
@@ -92,7 +93,7 @@ std::string LocalArbiter::KeeperFailureHint(const JobRecords& records) const {
     last = std::string_view(*log).substr(0, log->find_last_not_of('\n') + 1);
     last.remove_prefix(last.rfind('\n') + 1);
   }
-  return StrCat("see ", records.place().string(), "; the last line of its keeper.log: ", last);
+  return StrCat("see ", (records.place() / "keeper.log").string(), "; its last line is: ", last);
 }
 
 }  // namespace tony

@@ -66,7 +66,7 @@ class JobsOfThisMachine : public LocalJobStore {
     TRY_ASSIGN(const auto status, records.ReadStatus());
     if (status && status->verdict) return records;
     return UnavailableError("job ", job.value, " belongs to the local scheduler of ", submission->host,
-                            ", but this is ", HostName(), "; run the command there");
+                            ", but this is ", HostName(), "; run the command on ", submission->host);
   }
 };
 

@@ -34,7 +34,7 @@ constexpr int kRenewalsPerLease = 3;
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch) {
   const std::filesystem::path logs = AttemptFolder(records.place(), launch.attempt).logs;
-  // An error is ignored, because the executor reports its own clearer error if it cannot write there.
+  // An error is ignored, because an executor that cannot write there reports a clearer error.
   (void)MakeFolder(logs);
   return {.argv = {executor_program, records.place().string(), ToString(launch.attempt.task),
                    StrCat(launch.attempt.number), container.value, kLoopback},
@@ -86,8 +86,8 @@ void LocalScheduler::Launch(const ContainerId& container, const ExecutorLaunch& 
     ended_.insert(container);
     return Tell(ContainerExited{
         container, std::nullopt,
-        StrCat("launch ", container.value, ": arguments and environment have more than ", kMaxKeeperMessage,
-               " bytes")});
+        StrCat("launch ", container.value, ": the arguments and the environment together have more than ",
+               kMaxKeeperMessage, " bytes")});
   }
   launches_[container] = what;
   Send(LaunchContainer{container, what});
@@ -138,7 +138,7 @@ void LocalScheduler::OnClosed() {
   // A keeper that closes the connection during the greeting refuses this AM, because another AM leads or because the
   // keeper is about to exit. The connection is retried later and not at once, to avoid a busy loop.
   if (link_ == Link::kGreeting) return ConnectLater();
-  LogWarn("connection to the keeper lost");
+  LogWarn("the connection to the keeper was lost");
   link_ = Link::kDown;
   channel_.reset();
   Connect();
@@ -147,7 +147,7 @@ void LocalScheduler::OnClosed() {
 void LocalScheduler::RestartKeeper() {
   if (loop_.Now() < next_launch_ || launcher_.Look(records_).WillBeKept()) return;
   next_launch_ = loop_.Now() + kBetweenLaunches;
-  LogWarn("the keeper has exited: starting another");
+  LogWarn("the keeper has exited; this application master starts another");
   const auto started = launcher_.Start(records_);
   if (!started.ok()) LogWarn(started.error().message);
 }

@@ -42,9 +42,9 @@ LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_progr
 // read. A failed read is logged.
 std::optional<KeptOutcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt);
 
-// Grants every requested container on this machine, once the ledger of the machine has admitted the job. A launch or
-// stop that does not reach the keeper, or that the keeper loses when it dies, is repeated when a keeper is reached. The
-// references passed to the constructor must outlive this object.
+// Grants every requested container on this machine, once the ledger of the machine has admitted the job. If a launch or
+// stop does not reach the keeper, or is lost because the keeper dies, it is repeated as soon as a keeper is reached.
+// The references passed to the constructor must outlive this object.
 class LocalScheduler : public Scheduler {
  public:
   using MakeLaunch = std::function<LaunchSpec(const ContainerId&, const ExecutorLaunch&)>;

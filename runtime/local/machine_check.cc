@@ -182,7 +182,7 @@ Check Queue(const LedgerView& view) {
   std::string text = StrCat(Counted(run, "job"), run == 1 ? " runs, " : " run, ", wait,
                             wait == 1 ? " waits; " : " wait; ", view.ledger.FreeMemory(), " MB and ",
                             Counted(static_cast<int64_t>(view.ledger.FreeGpus().size()), "GPU"), " are free");
-  if (view.dead > 0) text += StrCat("; ", view.dead, " entries of dead processes remain, the next job removes them");
+  if (view.dead > 0) text += StrCat("; ", view.dead, " entries of dead processes remain; the next job removes them");
   if (const std::string who = WhoHolds(view.ledger, {}); !who.empty()) text += StrCat("; ", who);
   return {"queue", Health::kOk, text, wait > 0 ? "\"tony list --queue\" shows them" : ""};
 }
@@ -226,7 +226,7 @@ Check Watchers() {
   Check check{"inotify", Health::kOk, StrCat("at most ", Counted(*most, "instance"), " for each user"), ""};
   if (*most >= kEnoughWatchers) return check;
   check.health = Health::kWarn;
-  check.text += "; beyond that waiting jobs poll once a second instead of being woken";
+  check.text += "; waiting jobs beyond that number poll once a second";
   check.advice = StrCat("as root: echo fs.inotify.max_user_instances=", kEnoughWatchers,
                         " >/etc/sysctl.d/60-tony.conf; sysctl -p /etc/sysctl.d/60-tony.conf");
   return check;
@@ -240,7 +240,7 @@ Checks CheckLedger() {
   const Machine& machine = view->ledger.machine();
   Checks checks = {LedgerPlace(*folder), MachineHas(*folder, machine), Queue(*view), DefaultTask(machine)};
   for (const std::string& warning : view->warnings)
-    checks.push_back({"ledger", Health::kWarn, warning, "its owner or root should remove or repair that file"});
+    checks.push_back({"ledger", Health::kWarn, warning, "the owner of that file, or root, should remove or repair it"});
   if (const std::string lock = LockWarning(*view); !lock.empty())
     checks.push_back({"ledger", Health::kWarn, lock, "root can end that process"});
   return checks;
@@ -267,7 +267,7 @@ std::string Why(const Ledger& ledger, const LedgerEntry& entry) {
   if (entry.admitted()) return "";
   std::string why = ledger.WhyItWaits(entry);
   if (entry.place != Place::kDeferred || ledger.IsOverLimit(entry)) return why;
-  return StrCat("deferred behind its user's other jobs; ", why);
+  return StrCat("deferred behind other jobs of the same user; ", why);
 }
 
 QueuedJob JobOf(const Ledger& ledger, const LedgerEntry& entry) {

@@ -14,8 +14,8 @@ namespace tony {
 // Checks the job for `tony submit`. The result contains notes for people, one per line, e.g. that the ledger is private
 // or that machine.json cannot be used. Errors:
 // kInvalid: the job requests more than the machine has, or the ledger has no folder.
-// kUnavailable: the limit of open files (ulimit -n) or processes (-u) is too low for the number of tasks, or the job
-// would have to wait although a task of another job submits it.
+// kUnavailable: the limit of open files (ulimit -n) or of processes (ulimit -u) is too low for the number of tasks.
+// Also kUnavailable if a task of another job submits this job, and this job would have to wait.
 // kNotPermitted: in this user namespace a job's processes could not distinguish their user from others.
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);
 

@@ -76,13 +76,13 @@ constexpr size_t kBuffer = 8 << 10;  // on the stack
 
 LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer) {
   off_t at = offset;
-  // If the log is cut again during the read, the text behind the cut is read. After eight tries the text is left to the
-  // next read.
+  // If the log is cut again during the read, the text behind the cut is read. After eight tries, no text is returned,
+  // and the next read tries again.
   for (int attempt = 0; attempt < 8; ++attempt) {
     const ssize_t got = pread(fd, buffer.data(), buffer.size(), at);
     if (got <= 0) break;
-    // The hole is searched after the read. Holes only grow, so text that is not a hole now was not a hole during the
-    // read.
+    // The hole is searched after the read. Holes only grow. Therefore text outside the hole now was also outside the
+    // hole during the read.
     const off_t hole = lseek(fd, at, SEEK_HOLE);
     if (hole < 0 || hole >= at + got) return {at - offset, static_cast<size_t>(got)};
     if (hole > at) return {at - offset, static_cast<size_t>(hole - at)};
@@ -197,7 +197,7 @@ LocalLogWatch::LocalLogWatch(EventLoop& loop, const JobRecords& records, std::op
   if (!blind_) watch_ = loop.WhenReadable(inotify_.get(), [this] { Drain(); });
 }
 
-// A folder is watched before it is listed, so that no change between the two is missed.
+// A folder is watched before it is listed, so that no change between these two steps is missed.
 void LocalLogWatch::Look() {
   Add("", {Place::Kind::kJob, {}});
   Add("logs", {Place::Kind::kLogs, {}});
@@ -227,8 +227,8 @@ void LocalLogWatch::LookAtTask(const std::string& folder_name) {
 
 void LocalLogWatch::Add(const std::filesystem::path& below, Place place) {
   if (!inotify_.valid() || watched_.contains(below)) return;
-  // Below the job's folder, links are not followed. When a folder replaces a link, the watch of its parent reports the
-  // change.
+  // Below the job's folder, links are not followed. When a folder replaces a link, the watch of the parent folder
+  // reports the change.
   const uint32_t links = place.kind == Place::Kind::kJob ? 0 : IN_DONT_FOLLOW;
   const int watch = inotify_add_watch(inotify_.get(), (records_.place() / below).c_str(), kEvents | IN_ONLYDIR | links);
   if (watch < 0) {

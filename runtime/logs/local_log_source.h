@@ -25,7 +25,7 @@ namespace tony {
 
 // Reads the regular file `fd` from `offset` on. Never returns the NULs of a hole, even if the log is cut during the
 // read. Moves the descriptor's own offset. A file that cannot be read counts as empty. On a file system that does not
-// report holes, a hole reads as NULs.
+// report holes, the text of a hole is returned as NULs.
 LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer);
 
 // Returns the parts of the file that contain text, in order. The text between two parts, and after the last part, has
@@ -49,9 +49,9 @@ class LocalLogSource : public LogSource {
  private:
   const JobRecords records_;
   mutable std::mutex mutex_;
-  // Set once the spec could be read; the spec never changes.
+  // The job's spec, after the first successful read. The spec never changes.
   mutable std::optional<JobSpec> spec_;
-  // Attempts with a file that could not be opened, and why.
+  // The attempts with a file that could not be opened, and the reasons.
   mutable std::map<AttemptId, std::string> unread_;
 };
 
@@ -63,11 +63,11 @@ std::unique_ptr<LogStream> LogOf(UniqueFd file);
 // the folder does not exist.
 UniqueFd OpenBelow(const JobRecords& job, const std::filesystem::path& below);
 
-// Returns the names of the folders in `folder`; empty if it cannot be read.
+// Returns the names of the folders in `folder`; empty if `folder` cannot be read.
 std::vector<std::string> FolderNames(const UniqueFd& folder);
 
-// Return the task and the attempt whose folder has this name: worker:3 for "worker-3", and 2 for "2".
-// JobRecords::LogFolder() makes these names. nullopt: another name.
+// Return the task and the attempt whose folder has this name: worker:3 for "worker-3", and 2 for "2". Return nullopt
+// for names that JobRecords::LogFolder() does not make.
 std::optional<TaskId> TaskOfFolder(const std::string& name);
 std::optional<int> AttemptOfFolder(const std::string& name);
 
@@ -102,7 +102,7 @@ class LocalLogWatch : public LogWatch {
   std::map<int, Place> places_;              // by watch descriptor
   std::set<std::filesystem::path> watched_;  // paths relative to the job's folder
   std::set<AttemptId> told_;
-  // Declared after inotify_, so that the watch is released before inotify_ is closed.
+  // The watch is declared after inotify_, so that it is released before inotify_ is closed.
   EventLoop::FdWatch watch_;
 };
 

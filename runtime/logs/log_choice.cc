@@ -80,8 +80,8 @@ std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& ch
       attempts.push_back({task, attempt});
       continue;
     }
-    // Earlier attempts of which the cursor contains offsets are included. Otherwise text that they wrote after the last
-    // read would be lost when another attempt begins.
+    // An earlier attempt is included if the cursor has an offset of it. Otherwise the text that this attempt wrote
+    // after the last read would be lost when another attempt begins.
     const int oldest = cursor.OldestBegun(task, numbers.back());
     for (const int number : numbers)
       if (number >= oldest) attempts.push_back({task, number});

@@ -18,8 +18,8 @@ namespace tony {
 struct ChosenTasks {
   std::string role;
   std::optional<int> index;  // nullopt: all tasks of the role
-  // The number of the chosen attempt. 0: the newest attempt of each task, and earlier attempts of which the cursor
-  // contains offsets.
+  // The number of the chosen attempt. The value 0 chooses the newest attempt of each task, and the earlier attempts
+  // that have an offset in the cursor.
   int attempt = 0;
 };
 
@@ -30,7 +30,7 @@ struct LogChoice {
 
   static LogChoice Of(const TaskId& task, int attempt = 0) { return {.tasks = {{task.role, task.index, attempt}}}; }
   bool Has(const TaskId& task) const;
-  // Returns `attempt` of the ChosenTasks that contain the task. If a task is named twice, the first counts.
+  // Returns `attempt` of the ChosenTasks that contain the task. If several contain the task, the first of them counts.
   int AttemptOf(const TaskId& task) const;
   // Returns the task if exactly one is chosen.
   std::optional<TaskId> OnlyTask() const;
@@ -56,15 +56,15 @@ struct LogText {
   std::optional<Instant> when;
 };
 
-// The offsets at which reading continues, by stream. Programs keep the text form to continue later.
+// The offset at which reading continues, for each stream. Programs keep the text form of a cursor to continue later.
 class LogCursor {
  public:
   Status Set(const std::string& text);  // kUsage: not a cursor
   std::string Text() const;
   // Returns the offset of the stream in the cursor, and adds the stream if it is missing. The reference stays valid.
   uint64_t& Offset(const AttemptId& attempt, const TaskStream& stream);
-  // Returns the oldest attempt of the task of which the cursor contains offsets; `newest` if the cursor has no
-  // offset of the task.
+  // Returns the oldest attempt of the task that has an offset in the cursor; `newest` if the cursor has no offset of
+  // the task.
   int OldestBegun(const TaskId& task, int newest) const;
 
  private:

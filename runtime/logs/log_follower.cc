@@ -28,7 +28,7 @@ LogFollower::LogFollower(EventLoop& loop, Job job, LogChoice choice, LogCursor& 
 
 void LogFollower::Start(EventLoop::Callback done) {
   done_ = std::move(done);
-  // Attempts before a task's newest attempt are followed only if the cursor contains offsets of them.
+  // An attempt before a task's newest attempt is followed only if the cursor has an offset of that attempt.
   for (const AttemptId& id : ChosenAttempts(job_.logs, choice_, cursor_)) oldest_.emplace(id.task, id.number);
   watch_ =
       job_.logs.Watch(loop_, choice_.OnlyTask(),
@@ -156,7 +156,8 @@ bool LogFollower::ReadTask(Task& task) {
   for (auto& [number, attempt] : task.attempts) {
     bool more = false;
     for (Stream& stream : attempt.streams) more = ReadStream(attempt, stream, attempt.ended) || more;
-    if (more) return true;  // newer attempts wait for this one
+    // The text of newer attempts is passed on only after all text of this attempt.
+    if (more) return true;
   }
   return false;
 }
@@ -214,8 +215,8 @@ void LogFollower::TakeCut(const LogStream& log, const Attempt& attempt, Stream& 
   sink_({attempt.id, stream.of_task.name, line, stream.of_task.process, *stream.offset});
 }
 
-// Reads the text from the file again, because it was too long to keep. If its last line may still grow, an incomplete
-// character at the end is not passed on.
+// Reads the text from the file again, because the text was too long to keep. If the last line may still grow, an
+// incomplete character at its end is not passed on.
 bool LogFollower::HandOut(const LogStream& log, const Attempt& attempt, Stream& stream, Piece piece) {
   while (*stream.offset < piece.end) {
     const size_t wanted = std::min<size_t>(buffer_.size(), piece.end - *stream.offset);

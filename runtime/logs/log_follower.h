@@ -1,4 +1,5 @@
-// Passes on the text of logs while tasks write it, until their job has ended. Loop thread only.
+// Passes on the text of logs while tasks write them, until the job has ended. The follower is used only on the event
+// loop's thread.
 //
 // Tasks write into files and never wait for the follower. LogWatch reports which stream has grown. The follower reads
 // streams in large chunks, one chunk of each task in turn, so that no task delays the others. Text that was read is
@@ -38,12 +39,12 @@ class LogFollower {
   struct Stream {
     TaskStream of_task;
     std::string file;
-    // Points into the reader's cursor, to the offset up to which the file was passed to the reader.
+    // A pointer to the offset in the reader's cursor. The text up to this offset was passed to the reader.
     uint64_t* offset = nullptr;
     // The offset up to which no line end was found.
     uint64_t searched = 0;
     bool grown = true;
-    // The time since which the last line has been unfinished.
+    // The time when the last line began to wait for its end.
     Instant waits_since;
   };
   struct Attempt {
@@ -68,7 +69,8 @@ class LogFollower {
   void CheckUnfinishedLines();
   void Queue(Task& task);
   void Turn();
-  bool ReadTask(Task& task);  // returns whether more may follow
+  // Returns whether the task may have more text to read.
+  bool ReadTask(Task& task);
   bool ReadStream(const Attempt& attempt, Stream& stream, bool ended);
   void SearchLineEnd(const LogStream& log, const Attempt& attempt, Stream& stream, std::string_view text);
   void TakeCut(const LogStream& log, const Attempt& attempt, Stream& stream, int64_t bytes);

@@ -35,7 +35,7 @@ std::string WholeText(const LogStream& log) {
 
 constexpr size_t kChunk = 64 * 1024;
 
-// Returns how many bytes of a read may be passed on.
+// Returns the number of bytes of a read that may be passed on.
 size_t Ready(std::string_view text, bool full, bool last) {
   const size_t line_end = text.rfind('\n');
   if (last && !full) return text.size();
@@ -66,7 +66,7 @@ std::vector<LogNote> LogNotesIn(std::string_view text) {
   for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
     const auto note = NoteIn(text.substr(0, end));
     if (!note) continue;
-    // A log that was emptied began again, so earlier notes of larger sizes are dropped.
+    // If a log was emptied, its size began at 0 again. Earlier notes of larger sizes are therefore dropped.
     while (!notes.empty() && notes.back().size >= note->size) notes.pop_back();
     notes.push_back(*note);
   }
@@ -161,7 +161,7 @@ bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, cons
   std::string chunk;
   while (offset < end) {
     const size_t wanted = std::min(kChunk, budget.left);
-    // Reads at least one byte, to learn whether more text exists.
+    // At least one byte is read, because the read shows whether more text exists.
     chunk.resize(std::min(std::max<size_t>(wanted, 1), end - offset));
     LogBytes got = log->Read(static_cast<int64_t>(offset), chunk);
     if (got.cut > 0) {

@@ -3,9 +3,10 @@
 //
 //   stdout.times   "1764166740123 5120\n": at this time (milliseconds since 1970) the log had 5120 bytes
 //
-// The time of a line is the time of the first check after its end was written: at most a second late. Text that no
-// check has seen yet gets the time of the last write to the log. A log that was complete before the first check has no
-// such file. The file is bounded: in a long life older notes are thinned out, and their times become coarser.
+// The time of a line is the time of the first check after the end of the line was written, at most a second late. Text
+// that no check has seen yet gets the time of the last write to the log. A log that was complete before the first check
+// has no such file. The file has a size limit. When it is reached, some of the older notes are removed. The times of
+// old lines then become less exact.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ std::string TimesOf(std::string_view log);
 std::string LineOf(const LogNote& note);  // with a line end
 // Returns the notes, ascending in size. Other lines are ignored, because the task may write anything into the file.
 std::vector<LogNote> LogNotesIn(std::string_view text);
-// Returns about three fifths of the notes: every other one of the older three quarters, and the whole newest quarter.
+// Returns about five eighths of the notes: every second note of the older three quarters, and all notes of the newest
+// quarter.
 std::vector<LogNote> ThinnedOut(const std::vector<LogNote>& notes);
 
 inline constexpr size_t kMostLogNotes = 8192;  // notes per file, about 200 kB
@@ -70,8 +72,8 @@ class LogClock {
   std::map<std::pair<AttemptId, std::string>, Known> known_;
 };
 
-// Reads the logs of a job's attempts, each from where the earlier read ended. Only offsets are kept between reads, so a
-// line may have any size, and a cursor holds the whole state.
+// Reads the logs of a job's attempts, each log from the end of the earlier read. Only offsets are kept between reads.
+// Therefore a line may have any size, and a cursor contains the whole state.
 
 class LogReader {
  public:
@@ -79,15 +81,15 @@ class LogReader {
   LogReader(const LogSource& logs, LogChoice choice, LogCursor& cursor)
       : logs_(logs), choice_(std::move(choice)), cursor_(cursor) {}
 
-  // Passes on new text, at most `limit` bytes, and returns whether that was all new text. An unfinished last line is
-  // left for later unless `last` is true. A file that cannot be read counts as empty.
+  // Passes on new text, at most `limit` bytes, and returns whether all new text was passed on. An unfinished last line
+  // is left for the next read unless `last` is true. A file that cannot be read counts as empty.
   bool Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink);
 
   // Passes on the last `lines` lines of each stream (log_source.h), together at most `limit` bytes. If the limit is too
   // small, the streams get equal shares, and streams that need less leave the rest to the others. An unfinished last
   // line is passed on, even if it may still grow. Afterwards the cursor is behind all text that existed.
   void ReadLastLines(uint64_t lines, size_t limit, bool last, const std::function<void(const LogText&)>& sink);
-  // Moves the cursor to the beginning of the last `lines` lines of each stream. Passes nothing on.
+  // Moves the cursor to the beginning of the last `lines` lines of each stream, without passing on any text.
   void GoToLastLines(uint64_t lines);
 
  private:
@@ -102,7 +104,7 @@ class LogReader {
   };
   std::vector<Stream> AllChosen() const;
   std::unique_ptr<LogStream> Open(const Stream& stream) const;
-  // Reads up to the offset `end`, if the file is so long. Returns whether everything was passed on.
+  // Reads up to the offset `end`, or to the end of a shorter file. Returns whether all this text was passed on.
   bool ReadStream(const Stream& stream, Budget& budget, bool last, const Sink& sink,
                   uint64_t end = std::numeric_limits<uint64_t>::max());
 

@@ -55,7 +55,7 @@ class Search {
   Search(const LogStream& log, uint64_t lines, uint64_t limit, uint64_t end)
       : log_(log), lines_(lines), limit_(limit), found_{end, end, 0} {}
 
-  // Searches the part that precedes all parts searched before. Returns false if no more text is needed.
+  // Searches a part that lies before all parts that were searched so far. Returns false if no more text is needed.
   bool LookAt(const LogPart& part) {
     uint64_t at = part.end;
     while (at > part.begin) {
@@ -91,7 +91,7 @@ class Search {
     return --lines_ > 0;
   }
 
-  // Ends the search where the limit is reached, within a line or just before one.
+  // Ends the search at the place where the limit is reached, within a line or just before a line.
   bool TakeEndOfLine(uint64_t at) {
     if (LineBegins(log_, at)) return Begins(at, seen_) && false;
     if (found_.text > 0) return false;
@@ -119,8 +119,8 @@ Status UnreadError(const std::map<AttemptId, std::string>& unread) {
   for (const auto& [attempt, why] : unread)
     if (names.size() < kMostNames) names.push_back(ToString(attempt));
   const size_t more = unread.size() - names.size();
-  return UnavailableError("the logs of ", Join(names, ", "), more > 0 ? StrCat(" and ", more, " more") : "",
-                          " cannot be read: ", unread.begin()->second);
+  const std::string others = more > 0 ? StrCat(" and ", Counted(static_cast<int64_t>(more), "more attempt")) : "";
+  return UnavailableError("the logs of ", Join(names, ", "), others, " cannot be read: ", unread.begin()->second);
 }
 
 LogPiece ReadLogPiece(const LogSource& logs, const AttemptId& attempt, std::string_view stream,

@@ -1,8 +1,8 @@
 // The logs of a job's attempts, wherever they lie. `tony logs`, the page and reports read logs only through this
 // interface. LocalLogSource implements it for log files of this machine.
 //
-// Calls may block until the owner of a log answers, so they belong on threads that may wait. A log that cannot be read
-// counts as empty, and a log that does not exist may appear later.
+// Calls may block until the owner of a log answers, so they must be made on threads that may wait. A log that cannot be
+// read counts as empty, and a log that does not exist may appear later.
 #pragma once
 
 #include <cstddef>
@@ -171,9 +171,9 @@ struct LastLines {
 };
 
 // Returns the last `lines` lines of the log, at most `limit` bytes of them. The result has only whole lines, except
-// that a single line longer than `limit` is represented by its end. Text behind the last line end counts as a line; the
-// line that stands for a cut (CutLine) does not. `grows`: the log may get longer. A null log, or a log that cannot be
-// read, counts as empty.
+// that a single line longer than `limit` is represented by its end. Text behind the last line end counts as a line. The
+// line that stands for a cut (CutLine) does not count. `grows` is true if the log may get longer. A null log, or a log
+// that cannot be read, counts as empty.
 LastLines FindLastLines(const LogStream* log, uint64_t lines, uint64_t limit, bool grows);
 
 }  // namespace tony

@@ -1,5 +1,5 @@
 // Resolves names of hosts to addresses without blocking the loop. Threads of the resolver query the system's resolver
-// for a few names at a time, so that a name which hangs does not delay the others. No thread is started for a numeric
+// for a few names at a time, so a name that hangs does not delay the others. No thread is started for a numeric
 // address. Loop thread only.
 #pragma once
 
@@ -40,7 +40,7 @@ class HostResolver {
   std::shared_ptr<State> state_;  // shared with the threads
 };
 
-// Decides whether a caller has the address of a given host, whose address may change. Loop thread only.
+// Decides whether an address belongs to a given host. The address of the host may change. Loop thread only.
 class HostAddress {
  public:
   // Resolves `host`. Blocks until the result is known, as ResolveHost() does.
@@ -49,7 +49,7 @@ class HostAddress {
 
   const Result<std::string>& known() const { return known_; }
   // Returns whether `address` is the host's. If not, the name is resolved again in the background, at most once in
-  // `ask_again`. A caller that is refused because the host has a new address is therefore admitted soon.
+  // `ask_again`. Therefore a host with a new address is refused only for a short time.
   bool Is(const std::string& address);
 
  private:

@@ -75,10 +75,10 @@ inline constexpr size_t kMostOfGet = 64 << 10;
 // server has closed the connection too early. Pure.
 Result<std::optional<HttpResponse>> HttpResponseIn(std::string_view bytes, bool is_all);
 
-// Sends a request, and calls `done` once with the answer, whatever its status, or with an error. The errors are those
-// of HttpResponseIn(); also kUnavailable if the answer is not complete within `limit`. `target` is percent-encoded.
-// Loop thread only. Destroying the handle cancels the call. `done` is never called inside GetByAddress(), and may
-// destroy the handle.
+// Sends a request, and calls `done` once with the answer, whatever its status, or with an error. The errors
+// are those of HttpResponseIn(); also kUnavailable if the answer is not complete within `limit`. `target` is
+// percent-encoded. Loop thread only. Destroying the handle cancels the call. `done` is never called inside
+// GetByAddress(), and may destroy the handle.
 [[nodiscard]] std::unique_ptr<EventLoop::Handle> GetByAddress(EventLoop& loop, const Endpoint& server,
                                                               const std::string& target, Duration limit,
                                                               std::function<void(Result<HttpResponse>)> done);
@@ -143,9 +143,9 @@ class Transfer {
 //
 // Loop thread only. A call belongs to the owner of its handle. Destroying the handle cancels the call: its connection
 // is closed, and the server may or may not have done the work. All handles must be destroyed before the client.
-// Connections are kept and reused. A call other than GET and HEAD reaches the server at most once: libcurl would repeat
-// a call whose kept connection turns out to be closed, and is prevented from doing so. Redirects are returned like any
-// other answer. The environment's proxy variables have no effect, as in Hadoop's clients.
+// Connections are kept and reused. A call other than GET and HEAD reaches the server at most once. libcurl would repeat
+// a call if its kept connection turns out to be closed, and this class prevents the repetition. Redirects are returned
+// like any other answer. The environment's proxy variables have no effect, as in Hadoop's clients.
 // kUnavailable: no connection or no complete answer, or a time limit has passed; the server may have done the work
 // nevertheless. kInvalid: the URL is not valid, the answer exceeds its limits, or the file to send is too short. A
 // complete answer is a success, whatever its status.

@@ -150,8 +150,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
 // A small HTTP/1.1 server for pages that are only read. It serves GET and HEAD without bodies, and limits all sizes and
 // times. Bad input closes only its own connection. When the maximum of connections is reached, a new one replaces the
-// oldest stranger (a connection without a successful answer). Therefore users who do not know the page's address cannot
-// shut out users who do. Loop thread only.
+// oldest stranger (a connection without a successful answer). Therefore users without the page's address cannot shut
+// out users who have it. Loop thread only.
 class HttpServer {
  public:
   // Returns whether connections from this address are served. Other connections are closed before anything is read.

@@ -158,9 +158,10 @@ constexpr Duration kPause(50);
 // The number of connections that are accepted in a row before the event loop continues with other work.
 constexpr int kBatch = 64;
 
-// The number of reserved descriptors. An AM needs fewer at a time besides its accepted connections: lease, status and
-// journal, each as a new file, the folder of kill requests, the connection to its keeper (the supervisor of one job
-// on one machine), and the history.
+// The number of reserved descriptors. An AM needs fewer descriptors than this at a time, in addition to its accepted
+// connections. It needs them for the lease, the status and the journal (each as a new file), and for the folder of kill
+// requests. It also needs them for the history and the connection to its keeper (the supervisor of one job on one
+// machine).
 constexpr rlim_t kReserved = 32;
 
 // Returns whether `newest` is one of the reserved descriptors. A new descriptor has the lowest free number, so the
@@ -198,8 +199,8 @@ void Listener::AcceptSome() {
   for (int i = 0; i < kBatch; ++i) {
     if (!may_accept_()) return Pause();
     UniqueFd accepted(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    // An error that is not a shortage of resources (IsShortage()) belongs to a connection that has already ended
-    // (accept(2)). After such an error, the loop calls this function again as long as the socket is readable.
+    // Every error except a shortage of resources (IsShortage()) belongs to a connection that has already ended
+    // (accept(2)). After such an error, the loop calls this function again while the socket is readable.
     if (!accepted.valid() && errno == EMFILE && make_room_()) continue;
     if (!accepted.valid() && IsShortage(errno)) {
       if (!std::exchange(starved_, true)) LogWarn(StrCat("cannot accept connections: ", ErrnoText(errno)));

@@ -1,8 +1,8 @@
 // TCP sockets, Unix sockets, and the user at the other end of a Unix socket.
 //
 // The kernel reports every user who is not mapped in this user namespace as the overflow uid (65534), so this uid may
-// stand for many strangers. Therefore it is accepted only if every user is mapped, as on a machine outside of all user
-// namespaces. Otherwise the overflow uid is refused, even if it is this process's own uid.
+// stand for many strangers. Therefore the overflow uid is accepted only if every user is mapped, as on a machine
+// outside of all user namespaces. Otherwise the overflow uid is refused, even if this process itself has that uid.
 #pragma once
 
 #include <sys/types.h>

@@ -208,7 +208,8 @@ bool TlsChannel::Judge(bool signed_well, X509_STORE_CTX* chain) {
     const std::string role = RoleIn(X509_STORE_CTX_get_current_cert(chain));
     right_role_ = std::ranges::any_of(side_->peers, [&](TlsRole peer) { return role == ToString(peer); });
     if (!right_role_) {
-      refusal_ = StrCat("the peer's certificate: role \"", role, "\", expected ", ToString(side_->peers.front()));
+      refusal_ =
+          StrCat("the peer's certificate has the role \"", role, "\", expected ", ToString(side_->peers.front()));
       X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
     }
   }
@@ -252,7 +253,8 @@ Error TlsChannel::WhyItEnded() const {
   return {code, StrCat("cannot establish TLS with the peer: ", ReasonOfTls())};
 }
 
-// Logs only the first refusal. The message shows people why no program joins, e.g. because a clock is wrong by days.
+// Logs only the first refusal. The message shows people why the job's programs cannot connect, e.g. because a clock is
+// wrong by days.
 void TlsChannel::LogFirstRefusal() {
   if (!side_->server || refusal_.empty() || std::exchange(side_->told, true)) return;
   const auto peer = PeerAddress(socket_);
@@ -303,7 +305,7 @@ Status Use(SSL_CTX* context, const TlsIdentity& own, const std::vector<TlsRole>&
     return Unreadable("key, or the key does not match the certificate");
   const std::string role = RoleIn(certificate.get());
   if (std::ranges::any_of(roles, [&](TlsRole allowed) { return role == ToString(allowed); })) return Ok();
-  return InvalidError("TLS identity: role \"", role, "\", expected ", ToString(roles.front()));
+  return InvalidError("TLS identity: the certificate has the role \"", role, "\", expected ", ToString(roles.front()));
 }
 
 bool Configure(SSL_CTX* context) {

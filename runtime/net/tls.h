@@ -47,8 +47,8 @@ struct TlsIdentity {
 //
 // A handshake takes two flights and a millisecond of CPU. The connection's reads and writes drive the handshake, and
 // the user of the channel limits its time. Before the peer is known, no written bytes are sent, and no received bytes
-// are returned. A connection takes at most 80 KiB of memory during the handshake, and 20 KiB afterwards, because no
-// memory is allocated for a length that a peer only announces.
+// are returned. A connection takes at most 80 KiB of memory during the handshake, and 20 KiB afterwards. A length that
+// a peer only announces does not allocate memory.
 //
 // The functions below return a function that makes channels from sockets. Each copy of the returned function may be
 // used on the thread of one loop. The channels may outlive the function. kInvalid: the identity cannot be read, or has

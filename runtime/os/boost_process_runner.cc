@@ -200,7 +200,7 @@ void KillAndReap(pid_t pid) {
   waitpid(pid, nullptr, 0);
 }
 
-// Returns true if the child has ended. Leaves it to be reaped.
+// Returns true if the child has ended. Does not reap the child.
 bool ChildHasEnded(pid_t pid) {
   siginfo_t info{};
   return waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
@@ -297,7 +297,7 @@ void BoostProcessRunner::LookLater(Duration delay) {
   look_ = loop_.After(delay, [this] { Look(); });
 }
 
-// Checks all children with a single timer on kernels without pidfds. One timer for each child would be too many,
+// Checks all children with a single timer on kernels without pidfds. A timer for each child would cost too much,
 // because a keeper (the supervisor of a job on this machine) may have a thousand children.
 void BoostProcessRunner::Look() {
   look_.reset();
@@ -311,8 +311,8 @@ pid_t BoostProcessRunner::EndedChild() const {
   siginfo_t info{};
   if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
   if (children_.contains(info.si_pid)) return info.si_pid;
-  // The ended child was not started here, so the runner must not reap it. While it is not reaped, it may hide ended
-  // children of the runner, so each of these is checked.
+  // This runner did not start the ended child, so the runner must not reap it. An ended child that is not reaped may
+  // hide ended children of the runner, so each child of the runner is checked.
   const auto ended = std::ranges::find_if(children_, [](const auto& child) { return ChildHasEnded(child.first); });
   return ended == children_.end() ? 0 : ended->first;
 }

@@ -36,8 +36,8 @@ class BoostProcessRunner : public ProcessRunner {
 
  private:
   struct Child {
-    // Holds the child. On kernels without pidfds it holds no process, and the timer `look_` finds the exit of the
-    // child.
+    // The handle on the child. On kernels without pidfds the handle is empty, and the timer `look_` finds the exit of
+    // the child.
     HeldProcess process;
     // Reports the exit of the child. Declared after `process`, so it is destroyed first.
     EventLoop::FdWatch watch;

@@ -42,9 +42,9 @@ Result<std::unique_ptr<EventLoop::Handle>> WatchFolderEvents(EventLoop& loop, co
                                                              uint32_t events, OnFolderEvents on_events);
 
 // Calls `on_change` on the loop after an entry directly in `folder` was created, written or renamed to. Entries with a
-// leading dot are ignored, because they are temporary. One call may report several changes. Destroying the handle ends
-// the watch. kUnavailable: e.g. the user's limit of watches is reached (128 on many machines); poll the folder in that
-// case.
+// leading dot are ignored, because they are temporary. A single call may report several changes. Destroying the handle
+// ends the watch. kUnavailable: e.g. the user's limit of watches is reached (128 on many machines); poll the folder in
+// that case.
 Result<std::unique_ptr<EventLoop::Handle>> WatchFolder(EventLoop& loop, const std::filesystem::path& folder,
                                                        EventLoop::Callback on_change);
 

@@ -301,8 +301,8 @@ class Remover {
   }
 
   // Removes everything in the folder; returns true if nothing is left. If this user may not write or read the folder,
-  // it is made accessible first. That change goes through the descriptor, because another process may have replaced the
-  // folder by a link.
+  // it is made accessible first. The mode is changed through the descriptor, because another process may have replaced
+  // the folder by a link.
   bool Empty(int folder, const fs::path& path) {
     if (faccessat(folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0)
       (void)chmod(StrCat("/proc/self/fd/", folder).c_str(), S_IRWXU);

@@ -1,5 +1,5 @@
-// Reads and writes the small files of a job. Every file and folder that is created here is private to the user,
-// whatever the umask is. Error messages name the path: "make /x/jobs: read-only file system".
+// Reads and writes the small files of a job. Every file and folder that these functions create is private to the user,
+// with any umask. Error messages name the path: "make /x/jobs: read-only file system".
 #pragma once
 
 #include <fcntl.h>
@@ -40,8 +40,8 @@ Status WriteNewFile(const std::filesystem::path& path, std::string_view content,
 // once. A writer that dies leaves at most a temporary file with a leading dot in its name.
 Status WriteFileByRename(const std::filesystem::path& path, std::string_view content, bool durable);
 
-// Appends a line; creates the file if it is missing. First cuts off the incomplete last line that a failed or killed
-// writer may have left, so that it neither spoils the new line nor counts as a line. Only one writer at a time.
+// Appends a line; creates the file if it is missing. First cuts off an incomplete last line, which a failed or killed
+// writer may have left. Otherwise that line would become a part of the new line. Only one writer at a time.
 Status AppendLine(const std::filesystem::path& path, std::string_view line);
 
 // Returns true if `path` is a folder or a regular file, not a link, that belongs to this user and that other users may
@@ -51,7 +51,7 @@ bool IsPrivateToUser(const std::filesystem::path& path);
 // Returns true if the name exists, also for a symbolic link that leads nowhere.
 bool IsThere(const std::filesystem::path& path);
 // Like IsThere(), except that an error is returned if the file system does not answer whether the name exists
-// (kNotPermitted, kUnavailable). Used where a wrong "false" would do harm.
+// (kNotPermitted, kUnavailable). Callers use this function if a wrong "false" would do harm.
 Result<bool> TryIsThere(const std::filesystem::path& path);
 
 // Creates the folder and the missing folders above it, mode 0700 each; does nothing if the folder exists.

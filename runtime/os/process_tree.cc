@@ -84,9 +84,9 @@ class ProcessNumbers {
     }
   }
 
-  // Makes Next() list again from the last pid. Call this if the process with that pid has ended since it was found. By
-  // then the kernel had already chosen the next entry, which may be an old process with a high pid, and may have
-  // skipped children that the ended process has forked since.
+  // Makes Next() list again from the last pid. Call this if the process with that pid has ended since it was found. The
+  // kernel had already chosen the next entry at that time. This entry may be an old process with a high pid, so
+  // children that the ended process has forked since may have been skipped.
   void LookAgain() {
     lseek(folder_.get(), begin_, SEEK_SET);
     // Room for two entries, because the ended process may still be listed as a zombie.
@@ -158,7 +158,7 @@ bool HasMark(std::string_view environment, std::string_view name_and_value) {
 Result<std::vector<ProcessEntry>> TryListProcesses(pid_t above) {
   Listing listing = List(true, above);
   if (listing.shortage == 0) return std::move(listing.processes);
-  return UnavailableError("read all processes: ", ErrnoText(listing.shortage), LimitNote(listing.shortage));
+  return UnavailableError("cannot read all processes: ", ErrnoText(listing.shortage), LimitNote(listing.shortage));
 }
 
 std::vector<ProcessEntry> ListProcesses() { return List(true).processes; }

@@ -40,10 +40,10 @@ std::vector<ProcessEntry> ListProcesses();
 // set.
 std::string_view VariableIn(std::string_view environment, std::string_view name);
 
-// Returns the children of this process, zombies included. Cheap, because it reads one file per thread of this process,
-// not one per process of the machine. If no thread reaps children meanwhile, every child that still exists at the
-// return is in the list, because the kernel adds new children at the end of its list. nullopt: the kernel lacks
-// CONFIG_PROC_CHILDREN, or descriptors are short.
+// Returns the children of this process, zombies included. The call is cheap, because it reads one file for each thread
+// of this process, and not one for each process of the machine. If no thread reaps children meanwhile, every child that
+// still exists at the return is in the list, because the kernel adds new children at the end of its list. nullopt: the
+// kernel lacks CONFIG_PROC_CHILDREN, or descriptors are short.
 std::optional<std::vector<pid_t>> OwnChildren();
 // Returns the children of all threads of `pid`. Some may be missing if children are reaped meanwhile.
 std::vector<pid_t> ChildrenOf(pid_t pid);
@@ -85,8 +85,8 @@ std::optional<std::string> TryEnvironmentOf(pid_t pid);
 bool HasEnvironmentSetting(pid_t pid, std::string_view name_and_value);
 // Sends `signal` to all processes that ProcessesWithEnvironment() returns.
 void SignalWithEnvironment(std::string_view name_and_value, int signal);
-// Sends `signal` to these pids, whichever processes have them now. Only for own children that are not reaped yet, and
-// for tests.
+// Sends `signal` to these pids. The processes that have the pids now are not checked. The function is only for own
+// children that are not reaped yet, and for tests.
 void SignalAll(const std::vector<pid_t>& pids, int signal);
 
 // A handle on another process: a signal through it cannot reach a later process with the same pid.
@@ -150,14 +150,14 @@ using IsSparedChild = std::function<bool(pid_t)>;
 
 // Signals all processes below this one, from the top down. All processes are listed before the first is signalled, so
 // the children of a process that ends at once are signalled, too. A process that a signal handler starts is not
-// signalled, because it may be about to save something. Each process is held, and checked to be the listed one, before
-// it is signalled. No thread may reap children of this process meanwhile.
+// signalled, because it may be about to save something. Before a process is signalled, a handle on it is opened, and
+// the process is compared with the listed one. No thread may reap children of this process meanwhile.
 TreeWalk SignalDescendants(int signal, const IsSparedChild& spared = nullptr);
 
 // Sends SIGKILL to all processes below this one. If new processes appear meanwhile, stops all processes before it kills
-// them. A stopped process does not fork, and a program that replaces missing processes finds none missing. A process
-// may still escape, so call this again until no child is left. Returns the processes that the last walk met; most of
-// them are about to end.
+// them. A stopped process does not fork. A program that replaces its killed processes is stopped, too, before it can
+// notice that one is missing. A process may still escape, so call this again until no child is left. Returns the
+// processes that the last walk met; most of them are about to end.
 TreeWalk KillDescendants(const IsSparedChild& spared = nullptr);
 
 }  // namespace tony

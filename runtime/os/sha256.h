@@ -26,7 +26,7 @@ class Sha256 {
 
 std::string Sha256Hex(std::string_view bytes);
 
-// Returns the hash of the whole open file, whatever the position of `fd` is. kInvalid: the file cannot be read; the
+// Returns the hash of the whole open file. The position of `fd` does not matter. kInvalid: the file cannot be read; the
 // message names `path`. `on_read` receives the number of bytes since its last call. If it returns an error, the reading
 // ends.
 Result<std::string> Sha256OfFile(int fd, const std::filesystem::path& path,

@@ -152,9 +152,11 @@ std::vector<std::string> SharedMemory::Free() {
   }
   std::vector<std::string> lines;
   if (!removed.empty())
-    lines.push_back(
-        StrCat("removed files from /dev/shm that ended processes had open, ", bytes >> 20, " MB: ", Some(removed)));
-  if (!left.empty()) lines.push_back(StrCat("left files in /dev/shm that ended processes had open: ", Some(left)));
+    lines.push_back(StrCat("removed ", bytes >> 20,
+                           " MB of files from /dev/shm, because their processes have ended: ", Some(removed)));
+  if (!left.empty())
+    lines.push_back(StrCat("did not remove these files from /dev/shm, although processes that used them have ended: ",
+                           Some(left)));
   return lines;
 }
 

@@ -43,8 +43,8 @@ Result<ProgramOutput> RunProgram(const std::vector<std::string>& words, Duration
 // programs (staging/programs.h).
 inline constexpr std::string_view kJobPrograms[] = {"tony-am", "tony-executor", "tony-keeper"};
 // Further programs for tasks with GPUs; release builds include them. The GPU driver's library needs a C library, and
-// the machine's C library may be older than the one of the build. The executor therefore brings its own C library, and
-// the loader for it.
+// the machine's C library may be older than the one of the build. The executor for GPUs therefore has its own C
+// library, and its own loader for that library.
 inline constexpr std::string_view kGpuExecutor = "tony-gpu-executor", kGpuLoader = "tony-gpu-loader";
 inline constexpr std::string_view kGpuPrograms[] = {kGpuExecutor, kGpuLoader,        "libc.so.6", "libm.so.6",
                                                     "libdl.so.2", "libpthread.so.0", "librt.so.1"};

@@ -3,7 +3,8 @@
 //
 // Users are looked up in /etc/passwd first. Users that are not listed there, e.g. of LDAP or SSSD, are queried from
 // `getent`. Groups come from `id`, and from /etc/group only where the machine has no `id`. Both programs run with a
-// time limit; without them, only the files count. The answers of the programs are kept for the life of the process.
+// time limit. If the machine has neither program, only the files count. The answers of the programs are kept for the
+// life of the process.
 #pragma once
 
 #include <sys/types.h>

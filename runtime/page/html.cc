@@ -109,8 +109,8 @@ std::string_view StateColour(std::string_view state) {
   if (word == "succeeded") return "good";
   if (is_one_of({"failed", "lost"})) return "bad";
   if (word == "running") return "busy";
-  // The comparison respects case. "KILLED" is the state of a job that a user killed, and gets a warning colour.
-  // "killed" is the state of a task that was stopped because of another task, and gets no such colour.
+  // Upper and lower case differ here. "KILLED" is the state of a job that a user killed, and gets a warning colour.
+  // "killed" is the state of a task that was stopped because of another task, and does not get this colour.
   if (state == "KILLED" || is_one_of({"silent", "backoff", "restarting", "stopping"})) return "warn";
   return "idle";
 }
@@ -134,8 +134,8 @@ std::string PartsBar(const std::vector<std::pair<std::string, int64_t>>& parts, 
   return bar + "</svg>\n";
 }
 
-// The page is complete without the script. The script replaces the job's page when there is news, and appends new lines
-// to a log.
+// The page is complete without the script. The script replaces the job's page when the job's status changes, and
+// appends new lines to a log.
 const std::string_view kPageScript = R"js('use strict';
 (() => {
   const main = () => document.querySelector('main');
@@ -199,12 +199,13 @@ const std::string_view kPageScript = R"js('use strict';
   }
 
   const pre = document.getElementById('log');
-  // The job's page is requested again at once if pause() is 0, because the server delays its answer until there is
-  // news. A browser that paused could miss the end of the job.
+  // The job's page is requested again at once if pause() is 0, because the server delays its answer until the status
+  // changes. A browser that paused could miss the end of the job.
   if (main().dataset.live === '1') repeat(job, pause, () => location.reload());
   if (pre && pre.dataset.cursor) {
     scrollTo(0, document.body.scrollHeight);
-    repeat(log, () => 2000, () => say('The job has ended. This is the log up to the end; tony logs shows all of it.'));
+    repeat(log, () => 2000,
+           () => say('The job has ended. This page shows the last part of the log; tony logs shows the whole log.'));
   }
 })();
 )js";

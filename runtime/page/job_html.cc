@@ -104,11 +104,11 @@ std::string FailureReport(const JobStatus& status) {
              Element("h2", killed ? "The job was killed" : "What failed first"), "\n",
              Element("p", "cause", verdict.message), "\n<dl class=\"facts\">\n", FirstCause(status), "</dl>\n");
   if (!verdict.stderr_tail.empty())
-    html += StrCat("<h3>The last lines of its standard error</h3>\n", Element("pre", ReadableLog(verdict.stderr_tail)),
-                   "\n");
+    html += StrCat("<h3>The last lines of the task's standard error</h3>\n",
+                   Element("pre", ReadableLog(verdict.stderr_tail)), "\n");
   if (!verdict.stdout_tail.empty())
-    html += StrCat("<h3>The last lines of its standard output</h3>\n", Element("pre", ReadableLog(verdict.stdout_tail)),
-                   "\n");
+    html += StrCat("<h3>The last lines of the task's standard output</h3>\n",
+                   Element("pre", ReadableLog(verdict.stdout_tail)), "\n");
   if (verdict.attempt)
     html += StrCat("<p>More of the log: ", Element("code", MoreCommand(status, *verdict.attempt)), "</p>\n");
   return html + "</section>\n";
@@ -163,8 +163,8 @@ std::string RoleHtml(const RoleTasks& tasks, const JobView& view) {
   return html + "</tbody></table></div>\n</section>\n";
 }
 
-// Returns the time, with tenths of a second if it is less than a minute. Short jobs spend less than a second in some
-// phases.
+// Returns the time as text. A time below a minute is shown with tenths of a second, because short jobs spend less than
+// a second in some phases.
 std::string Exact(Duration time) {
   const int64_t tenths = (time.count() + 50) / 100;
   return time < std::chrono::minutes(1) ? StrCat(tenths / 10, ".", tenths % 10, " s") : ClockText(time);
@@ -216,8 +216,9 @@ std::string AttemptRows(const AttemptLogs& logs) {
   return html;
 }
 
-// Returns how many attempts of each task are listed: at most ten, and about a thousand for all tasks together. The page
-// must stay small, and making the page must not block the loop for long.
+// Returns the number of attempts that are listed for each task: at most ten, and about a thousand for all tasks
+// together. The number is limited, because the page must stay small, and because making the page must not block the
+// loop for long.
 int AttemptsListed(size_t tasks) {
   constexpr size_t kMost = 10, kMostListed = 1000;
   return static_cast<int>(std::clamp<size_t>(kMostListed / std::max<size_t>(tasks, 1), 1, kMost));
@@ -286,7 +287,7 @@ std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks) {
 std::string RoleHeading(const RoleTasks& tasks) {
   std::string html = StrCat("<h2>", Escape(tasks.role), " ", Element("small", StrCat(tasks.all)), "</h2>\n");
   if (tasks.shown.size() < tasks.all)
-    html += StrCat("<p>", tasks.shown.size(), " of ", tasks.all, ", failed and delayed tasks first. ",
+    html += StrCat("<p>", tasks.shown.size(), " of ", tasks.all, " tasks, failed and delayed tasks first. ",
                    Link("./?all=1", "All tasks"), "</p>\n");
   return html;
 }
@@ -301,7 +302,8 @@ std::string RestartsHtml(const JobStatus& status) {
   if (status.restarts.empty()) return "";
   const auto shown = static_cast<int>(status.restarts.size());
   std::string html = "<section>\n<h2>Restarts</h2>\n";
-  if (shown < status.restart_count) html += StrCat("<p>The newest ", shown, " of ", status.restart_count, ".</p>\n");
+  if (shown < status.restart_count)
+    html += StrCat("<p>The newest ", shown, " of ", status.restart_count, " restarts.</p>\n");
   html +=
       "<div class=\"wide\"><table>\n<thead><tr><th>Number</th><th>Time</th><th>Scope</th><th>Reason</th><th>Logs</th>"
       "<th>Charged</th></tr></thead>\n<tbody>\n";
@@ -381,7 +383,7 @@ std::string JobListHtml(const std::vector<ListedJob>& jobs, bool more) {
                Element("td", job.cause), "</tr>\n");
   }
   content += "</tbody></table></div>\n";
-  if (jobs.empty()) content += "<p>None.</p>\n";
+  if (jobs.empty()) content += "<p>No job has ended yet.</p>\n";
   if (more) content += "<p>To see older jobs, run <code>tony history</code>.</p>\n";
   return WholePage({"Jobs", "", ""}, content);
 }

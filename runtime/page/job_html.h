@@ -36,7 +36,8 @@ struct RoleTasks {
   size_t all = 0;
 };
 std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks);
-// Returns the heading of a role. If some tasks of the role are left out, the heading contains how many are shown.
+// Returns the heading of a role. If some tasks of the role are left out, the heading contains the number of shown
+// tasks.
 std::string RoleHeading(const RoleTasks& tasks);
 std::string EndBanner(const JobStatus& status, bool ends_with_job);
 std::string TasksHtml(const JobView& view);
@@ -70,7 +71,7 @@ std::string LogListHtml(const LogListView& view);
 
 std::string ConfigurationHtml(const Configuration& configuration);
 
-// Returns the page for a job that has no TensorBoard, or has none at this moment.
+// Returns the page for a job without a running TensorBoard.
 std::string NoTensorBoardHtml(const JobStatus& status);
 
 struct ListedJob {

@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t kLongestWait = 30;  // seconds
 constexpr int64_t kLogPiece = 64 << 10;
 constexpr int64_t kLongestLogPiece = 256 << 10;
-// Reading the journal of a big job is expensive. After a read that took the time t, the page waits for 20 t before it
-// reads again.
+// Reading the journal of a big job is expensive. After a read, the page does not read the journal again for a time that
+// is 20 times as long as the read.
 constexpr int kReadingShare = 20;
 // The longest time that a browser is expected to need between the arrival of a page and its script's request for news.
 constexpr Duration kShowing{1000};
@@ -91,7 +91,7 @@ std::optional<HttpAnswer> AssetAnswer(const std::string& name) {
   return answer;
 }
 
-// The redirect is relative, like all links of the page. A prefix that a proxy has put before the path therefore stays.
+// The redirect is relative, like all links of the page, so a prefix that a proxy has put before the path stays.
 HttpAnswer AddSlash(const HttpRequest& request) {
   HttpAnswer answer = TextAnswer(308, "");
   answer.headers.emplace_back("Location", StrCat("./", request.path.back(), "/"));
@@ -121,7 +121,7 @@ bool JobPage::ExpectsVisitor() const { return !shown_.empty() && parts_.loop.Now
 void JobPage::ServeStatus(const HttpRequest& request, Form form, const HttpReply& reply) {
   const auto since = Number(request, "since", -1, INT64_MAX);
   const auto timeout = Number(request, "timeout", 0, INT64_MAX);
-  if (!since || !timeout) return reply.Send(TextAnswer(400, "since and timeout are whole numbers\n"));
+  if (!since || !timeout) return reply.Send(TextAnswer(400, "since and timeout must be whole numbers\n"));
   const int64_t longest = parts_.pause > Duration(0) ? 0 : kLongestWait;
   const Duration limit = std::chrono::seconds(std::min(*timeout, longest));
   if (form.document != Form::Document::kJson && request.query.contains("since") && !shown_.empty()) shown_.pop_front();
@@ -166,12 +166,13 @@ std::string JobPage::Html(const ShownStatus& shown, Form form) {
 void JobPage::ServeHistory(const HttpReply& reply) {
   feed_.Latest([this, reply](const Shown& shown) {
     const HistoryDocument* told = shown ? Told(shown->status) : nullptr;
-    if (!told) return reply.Send(TextAnswer(503, "the journal cannot be read\n"));
+    if (!told) return reply.Send(TextAnswer(503, "the job's journal cannot be read\n"));
     reply.Send(Json(std::make_shared<const std::string>(HistoryJson(*told, /*with_events=*/false) + "\n")));
   });
 }
 
-// Returns the job's history, read from the journal again if that is due; null if the journal cannot be read.
+// Returns the job's history; null if the journal cannot be read. The journal is read again only if the last read is old
+// enough, or if the job has ended since then.
 const HistoryDocument* JobPage::Told(const JobStatus& status) {
   const Instant began = parts_.loop.Now();
   const bool has_ended = told_ && status.verdict && !told_->status.verdict;

@@ -48,7 +48,7 @@ class JobPage {
   void Serve(const HttpRequest& request, size_t below, const HttpReply& reply);
   // Sends this status to all browsers that wait for news.
   void End(JobStatus last) { feed_.End(std::move(last)); }
-  // Returns true if a browser has just received the page of the running job, and will soon request news.
+  // Returns true if a browser has just received the page of the running job, and will soon request the next status.
   bool ExpectsVisitor() const;
 
  private:
@@ -69,7 +69,7 @@ class JobPage {
 
   const Parts parts_;
   StatusFeed feed_;
-  // The history as last read, without its `decisions`.
+  // The history that was read last, without its `decisions`.
   std::optional<HistoryDocument> told_;
   Instant read_again_{};
   // The times when pages were sent to browsers that have not requested news since.

@@ -97,7 +97,8 @@ void StatusFeed::LookAgain() {
   });
 }
 
-// The thread that serves, and its objects. The AM's thread makes, starts and joins it.
+// The thread that serves the page, and the objects of that thread. The AM's thread creates, starts and joins the
+// thread.
 struct LivePage::Server {
   void Run(const JobRecords& records, std::shared_ptr<const LogSource> logs, const StatusFeed::Ask& ask) {
     const PageGate gate = site.make_gate(loop);
@@ -164,8 +165,8 @@ void LivePage::Start() {
   first_visitor_.reset();
   server_ = std::make_shared<Server>();
   server_->site = {std::move(site_.listening), site_.url, site_.below, site_.make_gate, site_.pause};
-  // The query goes from the page's thread to the AM's loop, and the answer goes back. The page may have been closed
-  // meanwhile.
+  // The query is posted from the page's thread to the AM's loop, and the answer is posted back. The page may have been
+  // closed meanwhile.
   StatusFeed::Ask ask = [&loop = loop_, status = status_, server = std::weak_ptr<Server>(server_)](auto answer) {
     loop.Post([status, server, answer] {
       const auto asker = server.lock();

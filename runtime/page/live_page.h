@@ -1,5 +1,5 @@
-// The status of one job for any number of watchers. However many watchers there are, the job is queried at most twice a
-// second, and each document is made once for each status. For the loop's thread only.
+// The status of one job for any number of watchers. For any number of watchers, the job is queried at most twice a
+// second, and each document is made once for each status. The classes are used only on the loop's thread.
 #pragma once
 
 #include <array>
@@ -38,12 +38,12 @@ class StatusFeed {
 
   StatusFeed(EventLoop& loop, Ask ask) : loop_(loop), ask_(std::move(ask)) {}
 
-  // Calls `answer` with a status that is at most half a second old; with null if the job does not answer.
+  // Calls `answer` with a status that is at most half a second old, or with null if the job does not answer.
   void Latest(Answer answer);
   // Calls `answer` when the status has a sequence number greater than `since`, at the latest after `limit`, or
   // immediately if the job has ended.
   void Next(int64_t since, Duration limit, Answer answer);
-  // Sets the final status. All waiting requests get it now, and later requests get it at once.
+  // Sets the final status. All waiting requests are answered with this status now, and later requests at once.
   void End(JobStatus last);
 
  private:
@@ -62,7 +62,7 @@ class StatusFeed {
   const Ask ask_;
   std::shared_ptr<ShownStatus> shown_;
   bool final_ = false;
-  // callers that wait for a query's answer
+  // The callers that wait for the answer to a query.
   std::list<Answer> waiting_;
   std::list<Watcher> watchers_;
   EventLoop::Timer asking_;  // set while a query is unanswered
@@ -111,8 +111,8 @@ class LivePage {
   ~LivePage();
 
   const std::string& url() const { return site_.url; }
-  // Returns a copy of the listening socket for the keeper, which holds the copy for the next AM. Call this before
-  // Serve().
+  // Returns a copy of the listening socket for the keeper, which passes the copy to the next AM. Call this function
+  // before Serve().
   UniqueFd ShareSocket() const;
   // Starts to serve. `status` is called on the loop's thread.
   void Serve(std::function<JobStatus()> status);

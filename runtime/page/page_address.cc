@@ -30,7 +30,7 @@ bool IsToken(std::string_view text) {
 // Returns the token in the file. The content is checked, because a power cut may leave the file empty.
 Result<std::string> ReadToken(const std::filesystem::path& file) {
   TRY_ASSIGN(std::string token, ReadFile(file));
-  if (!IsToken(token)) return Error{ErrorCode::kNotFound, StrCat(file.string(), ": no token")};
+  if (!IsToken(token)) return Error{ErrorCode::kNotFound, StrCat(file.string(), " contains no valid token")};
   return token;
 }
 
@@ -73,7 +73,7 @@ Result<PageSocket> AdoptPageSocket(UniqueFd listening) {
   int listens = 0;
   socklen_t size = sizeof listens;
   if (getsockopt(listening.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
-    return Error{ErrorCode::kUnavailable, "the socket of the job's page: it does not listen"};
+    return Error{ErrorCode::kUnavailable, "the inherited socket of the job's page does not listen"};
   TRY_ASSIGN(Endpoint at, BoundAddress(listening));
   return PageSocket{std::move(listening), std::move(at)};
 }

@@ -53,7 +53,7 @@ def platform_of(files: list[pathlib.Path]) -> str:
         if file.name != WITH_ITS_OWN or not has_its_own:
             newest = max(newest, needed)
     if len(machines) != 1:
-        raise Unfit(f"{files[0].parent if files else 'the folder'}: programs for {sorted(machines)}; expected one processor")
+        raise Unfit(f"{files[0].parent if files else 'the folder'}: programs for {sorted(machines)}; expected programs for one processor")
     return f"manylinux_{newest[0]}_{newest[1]}_{machines.pop()}"
 
 
@@ -66,7 +66,7 @@ def needs(file: pathlib.Path) -> tuple[str, tuple[int, int]]:
         program = ELFFile(stream)
         machine = MACHINES.get(program["e_machine"])
         if machine is None:
-            raise Unfit(f"{file.name}: for {program['e_machine']}; expected one of {', '.join(MACHINES)}")
+            raise Unfit(f"{file.name}: a program for {program['e_machine']}; expected {' or '.join(MACHINES)}")
         for segment in program.iter_segments("PT_DYNAMIC"):
             for tag in segment.iter_tags("DT_NEEDED"):
                 if not LIBRARIES.fullmatch(tag.needed):

@@ -36,7 +36,7 @@ Result<bool> HasEnded(const fs::path& home, const JobId& job) {
   return status && status->verdict;
 }
 
-// Returns whether the record names a job that still exists as holder. A file that cannot be parsed, such as the
+// Returns true if the job that the record names as holder still exists. A file that cannot be parsed, such as the
 // unfinished file of a dead writer, counts as the record of a removed job.
 Result<bool> IsOfJobThatIsThere(const fs::path& home, const fs::path& record) {
   const auto holder = ReadOptional<CheckpointHolder>(record, CheckpointHolderFromJson);
@@ -182,7 +182,8 @@ Result<CheckpointHolder> RecordCheckpointHolders::Take(const std::string& folder
     TRY_ASSIGN(const bool is_taken, Write(folder, newest.number + 1, holder));
     if (is_taken) return holder;
   }
-  return UnavailableError(folder, ": another job took the folder during each try");
+  return UnavailableError(folder,
+                          ": this job cannot take the checkpoint folder, because another job took it during each try");
 }
 
 Status RecordCheckpointHolders::Sweep(const std::function<Result<bool>(const JobId& job)>& is_there) const {

@@ -1,6 +1,6 @@
-// Records which job holds a checkpoint folder. If two jobs wrote into one folder at the same time, neither could know
-// which of them wrote a checkpoint. Interface, implemented by LocalCheckpointHolders, and by RecordCheckpointHolders
-// for machines that share no disk.
+// Records which job uses a checkpoint folder: the holder of the folder. If two jobs wrote into one folder at the same
+// time, neither could know which of them wrote a checkpoint. Interface, implemented by LocalCheckpointHolders, and by
+// RecordCheckpointHolders for machines that share no disk.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace tony {
 
 struct CheckpointHolder {
   JobId job;
-  // The job that held the checkpoint folder before `job`.
+  // The holder of the checkpoint folder before `job`.
   std::optional<JobId> before;
   bool operator==(const CheckpointHolder&) const = default;
 };
@@ -31,8 +31,8 @@ Result<CheckpointHolder> CheckpointHolderFromJson(std::string_view text);
 class CheckpointHolders {
  public:
   virtual ~CheckpointHolders() = default;
-  // Makes `job` the holder of `folder` and returns this holder. If another job that has not ended holds the folder,
-  // returns that job's holder and changes nothing. A repeated call returns the same result. `folder` has its links
+  // Makes `job` the holder of `folder` and returns this holder. If the folder's holder is another job that has not
+  // ended, returns that holder and changes nothing. A repeated call returns the same result. `folder` has its links
   // resolved. kCannotWrite.
   virtual Result<CheckpointHolder> Take(const std::string& folder, const JobId& job) const = 0;
   virtual Result<std::optional<CheckpointHolder>> Find(const std::string& folder) const = 0;
@@ -61,12 +61,13 @@ Status SweepCheckpointHolders(const std::filesystem::path& home);
 
 // The holders of checkpoint folders, kept in records, for a user whose machines share neither a disk nor a lock.
 //
-//   checkpoint-folders/<SHA-256 of the folder's name>.1.json    the first job that held it
+//   checkpoint-folders/<SHA-256 of the folder's name>.1.json    the first job that used the folder
 //   checkpoint-folders/<SHA-256 of the folder's name>.2.json    the next one; the highest number counts
 //
-// A job that has read number n writes number n + 1, which only one job can do. After the job of the highest record was
-// removed, all records of the folder are removed, lowest number first. Another job may write n + 1 during this removal.
-// After its write, a job therefore checks that its record is the highest; if not, it removes the record again.
+// A job that has read number n writes number n + 1, and only one job can write that number. After the job of the
+// highest record was removed, all records of the folder are removed, lowest number first. Another job may write n + 1
+// during this removal. Each job therefore checks after its write that its record is the highest. If another record is
+// higher, the job removes its own record again.
 
 class RecordCheckpointHolders : public CheckpointHolders {
  public:

@@ -36,7 +36,7 @@ Directory ToDirectory(UniqueFd fd) {
 
 int64_t NanosOf(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
-// A folder that may not be read (lost+found) is skipped, because no job can resume from it.
+// A folder that the job's user may not read (lost+found) is skipped, because no job can resume from it.
 Status AddContentAt(int parent, const std::string& name, ListedCheckpoint& sum, FolderContent& content, size_t& left) {
   const Directory folder =
       ToDirectory(UniqueFd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
@@ -214,8 +214,8 @@ Result<std::optional<Candidate>> Look(CheckpointView& sight, const Named& named,
   if (!seen) return std::optional<Candidate>();
   const FileKind kind = seen->is_folder ? FileKind::kData : KindOf(named, spec.pattern);
   if (kind == FileKind::kOther) return std::optional<Candidate>();
-  // If there are too many files to read them all, an entry that was not listed before is judged without its content,
-  // because its own time is good enough.
+  // The folder may have more files than may be read. An entry that is not in the listing is then judged without its
+  // content, because the entry's own time is good enough.
   auto all = left > 0 ? Whole(sight, *seen, left) : Result<WholeEntry>(TooManyIn(kMaxEntriesRead, "files"));
   if (!all.ok() && listing.Find(named.name)) return all.error();
   if (!all.ok()) left = 0;
@@ -328,7 +328,8 @@ bool IsCheckpointName(const std::string& name, const std::string& pattern) {
 }
 
 Error TooManyIn(size_t most, std::string_view what) {
-  return UnavailableError("more than ", most, " ", what, " (set tony.checkpoint.pattern to match fewer)");
+  return UnavailableError("the folder has more than ", most, " ", what,
+                          "; set tony.checkpoint.pattern so that fewer names match");
 }
 
 CheckpointListing ListCheckpoints(const CheckpointFolder& place, const CheckpointSpec& spec) {

@@ -31,8 +31,8 @@ Error TooManyIn(size_t most, std::string_view what);
 enum class FileKind {
   // A log, a script, a picture, or an event file of TensorBoard.
   kOther,
-  // A text file, such as ckpt-3.json or DeepSpeed's `latest`. It counts as a checkpoint only if the directory has
-  // nothing better.
+  // A text file, such as ckpt-3.json or DeepSpeed's `latest`. Such a file counts as a checkpoint only if the directory
+  // has nothing better.
   kWeak,
   kUnfinished,
   kData,
@@ -92,8 +92,8 @@ class LocalCheckpointFolder : public CheckpointFolder {
   const std::string path_;
 };
 
-// Everything that a search for a job's checkpoints needs: where they are, which job holds the folder, and how to find
-// other jobs.
+// The inputs of a search for a job's checkpoints: the folder of the checkpoints, the records of the folder's holder,
+// and a function that finds other jobs.
 
 struct CheckpointPlace {
   std::shared_ptr<const CheckpointFolder> folder;
@@ -103,7 +103,7 @@ struct CheckpointPlace {
 
 CheckpointPlace CheckpointsOnThisMachine(const std::filesystem::path& home, const CheckpointSpec& spec);
 
-// Functions that list the checkpoints that existed before the job, and that search for the newest checkpoint of the
+// The functions below list the checkpoints that existed before the job, or search for the newest checkpoint of the
 // user's program. All calls may block as long as the file system does: never call them on a loop thread.
 
 // Returns the last whole number in a name, which is the training step: 7 for "ckpt-0007.npz", 2 for
@@ -113,7 +113,7 @@ int64_t StepOf(std::string_view name);
 
 // Returns true if an entry with this name may be a checkpoint: the name is UTF-8 and matches the shell pattern. A
 // leading dot matches only a dot in the pattern. A word such as "tmp" or "temp" marks a file that is still being
-// written, so such a name is refused unless the pattern has such a word.
+// written. A name with such a word is refused, except if the pattern has such a word, too.
 bool IsCheckpointName(const std::string& name, const std::string& pattern);
 
 // The maximum number of checkpoints in a listing. A journal record has room for this many names.

@@ -181,7 +181,7 @@ std::string OneLine(std::string text) {
 
 std::string Restart(const RestartDecided& d) {
   const std::string tasks = Names(d.tasks, [](const TaskId& id) { return ToString(id); });
-  return StrCat("restart ", d.number, " of ", ToString(d.scope), d.charged ? "" : ", not charged", ": ", tasks,
+  return StrCat("restart ", d.number, " (", ToString(d.scope), d.charged ? "" : ", not charged", "): ", tasks,
                 "; because ", d.reason);
 }
 
@@ -206,9 +206,10 @@ std::string Noted(const CheckpointNoted& d) {
 std::string Listed(const CheckpointListing& listing) {
   if (!listing.unknown.empty())
     return StrCat(listing.folder, ": the writer of the checkpoints is unknown: ", listing.unknown);
-  std::string text = StrCat(listing.folder, ": ", listing.there.size(), " checkpoints existed before");
-  if (listing.earlier_job) text += StrCat("; continues job ", listing.earlier_job->value);
-  return StrCat(text, "; resumes from ", Newest(listing.newest));
+  std::string text = StrCat(listing.folder, ": ", Counted(std::ssize(listing.there), "checkpoint"),
+                            " existed before this job");
+  if (listing.earlier_job) text += StrCat("; this job continues job ", listing.earlier_job->value);
+  return StrCat(text, "; this job resumes from ", listing.newest ? Newest(listing.newest) : "no checkpoint");
 }
 
 std::string Planned(const KillPlanned& d) {
@@ -273,7 +274,9 @@ std::string Describe(const Decision& decision) {
             return StrCat(ToString(d.attempt), ": ",
                           Names(d.values, [](const auto& value) { return StrCat(value.first, "=", value.second); }));
           },
-          [](const RoleDetached& d) { return StrCat("role ", d.role, " has outlived group ", d.group); },
+          [](const RoleDetached& d) {
+            return StrCat("role ", d.role, " still ran when its time limit after group ", d.group, " was over");
+          },
           [](const StageOpened& d) { return d.role.empty() ? StrCat("stage ", d.stage) : StrCat("role ", d.role); },
           [](const FailureTolerated& d) { return StrCat(ToString(d.attempt), "; the job continues: ", d.reason); },
           [](const RoleFinished& d) { return StrCat(d.reason, "; grace ", MillisText(d.grace)); },

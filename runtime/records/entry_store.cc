@@ -58,7 +58,7 @@ std::vector<Item> Items(std::string_view body) {
   return items;
 }
 
-std::string Quoted(const std::string& name) { return name == kWhole ? "it" : name; }
+std::string Quoted(const std::string& name) { return name == kWhole ? "the entry itself" : name; }
 
 // Compares two lists that are sorted by name.
 ManifestMatch Compare(const std::vector<Item>& kept, const std::vector<Item>& present) {
@@ -190,8 +190,8 @@ Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker&
   return std::string();
 }
 
-// Removes unfinished entries of makers that were killed. If a program that such a maker started still writes, the files
-// that it writes stay until Sweep() removes them.
+// Removes the unfinished entries of processes that were killed. A program that such a process had started may still
+// write files. These files stay until Sweep() removes them.
 void EntryStore::RemoveUnfinishedEntries(const std::string& name) const {
   const std::string half = ".new-" + name;
   std::vector<fs::path> halves;
@@ -203,8 +203,8 @@ void EntryStore::RemoveUnfinishedEntries(const std::string& name) const {
   for (const fs::path& path : halves) (void)RemoveTree(path);
 }
 
-// The temporary name is new each time. A program (such as uv) that a killed maker had started may still write files
-// under the last name, and they must not get into this entry.
+// The temporary name is new each time. A program (such as uv) that a killed process had started may still write files
+// under the last name, and these files must not get into this entry.
 Status EntryStore::MakeEntry(const std::string& name, const Maker& maker) const {
   RemoveUnfinishedEntries(name);
   const fs::path temporary = folder_ / AsideName("new", name);

@@ -1,5 +1,5 @@
-// A stamp by which a file is recognized without reading it: device, inode, size, and the times of modification and
-// change. The time of change (ctime) cannot be set back by a program.
+// `FileStamp` identifies the state of a file without its content: device, inode, size, and the times of modification
+// and change. A program cannot set back the time of change (ctime).
 #pragma once
 
 #include <sys/stat.h>
@@ -104,8 +104,8 @@ struct StageWatch {
 //   .damaged-<name>.<hex>  a damaged entry that was replaced; kept for the jobs that started with it
 //   .hashes-<source>       hashes of a source's files by their stamps; removed by age, as entries are
 //   .old-<name>.<hex>      a file that is being removed; no process uses such a name
-//   .lock                  held shared by a process that searches entries, until a job refers to them; held alone by a
-//                          process that removes entries
+//   .lock                  locked (shared) by a process that searches entries, until a job refers to them; locked
+//                          (exclusively) by a process that removes entries
 
 class EntryStore {
  public:
@@ -121,8 +121,8 @@ class EntryStore {
   struct Maker {
     // Makes the entry under the given temporary path.
     std::function<Status(const std::filesystem::path& temporary)> make;
-    // Reads the whole entry and returns true if its content matches its name. Called if the manifest cannot decide. If
-    // no function is set, an entry about which the manifest cannot decide is made again.
+    // Reads the whole entry and returns true if its content matches its name. Called if the manifest alone does not
+    // show whether the entry is sound. If no function is set, such an entry is made again.
     std::function<Result<bool>(const std::filesystem::path& entry)> verify{};
     // Called before a damaged entry is made again. The argument describes the damage, e.g. "lib/a.so is missing".
     std::function<void(const std::string& damage)> on_damage = [](const std::string&) {};
@@ -139,11 +139,11 @@ class EntryStore {
     // The number of entries that stay because `find_kept` names them (in_use), or because they are too new (young).
     size_t in_use = 0, young = 0;
   };
-  // Removes the entries that `find_kept` does not name and that were made before `older_than`, and the unfinished
-  // files of dead processes. `find_kept` returns names, because a folder may be reached by several paths. It is called
-  // once no other process can be searching entries. kUnavailable: another process was still searching after `limit`,
-  // and nothing was removed. If the folder is missing, there is nothing to do. If a call is killed, the next call
-  // removes the remaining .old-<name>.
+  // Removes the entries that `find_kept` does not name and that were made before `older_than`, and the unfinished files
+  // of dead processes. `find_kept` returns names, because a folder may be reached by several paths. `find_kept` is
+  // called when no other process can be searching entries any more. kUnavailable: another process was still searching
+  // after `limit`, and nothing was removed. If the folder is missing, there is nothing to do. If a call is killed, the
+  // next call removes the remaining .old-<name>.
   using FindKept = std::function<Result<std::set<std::string>>()>;
   static Result<Swept> Sweep(const std::filesystem::path& folder, const FindKept& find_kept, Instant older_than,
                              Duration limit, bool dry_run);

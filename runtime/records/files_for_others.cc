@@ -110,7 +110,7 @@ struct Folder {
 
 Error Refusal(const fs::path& path, std::string_view what, uid_t owner) {
   return NotPermittedError(path.string(), what, UserText(owner), ", expected a folder of ", UserText(geteuid()),
-                           ": nothing is written there; ", UserText(owner), owner == 0 ? "" : " or root",
+                           ", so TonY writes nothing there; ", UserText(owner), owner == 0 ? "" : " or root",
                            " must remove it");
 }
 
@@ -144,8 +144,8 @@ Status WriteInto(const Folder& folder, const std::string& temporary, const fs::p
 
 class LocalFiles : public FilesForOthers {
  public:
-  // The temporary name does not contain the file's name, because the readers of the Java TonY take each name with
-  // "jhist" in it for a history.
+  // The temporary name does not contain the file's name, because the readers of the Java TonY treat each file with
+  // "jhist" in its name as a history.
   Status Write(const std::string& text, std::string_view content) const override {
     const fs::path path = text;
     TRY_ASSIGN(const Folder folder, OpenFolder(path.parent_path()));

@@ -1,6 +1,6 @@
-// Files in the home of another user. If root works there, it takes that user's rights. The owner of a folder can put
-// links and programs into it at any moment: with its own rights, root would write where the links lead, and would
-// start those programs.
+// Files in the home of another user. A process of root that works there takes that user's rights. The owner of a folder
+// can put links and programs into the folder at any moment. With root's own rights, the process would write where the
+// links lead, and would start those programs.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ namespace tony {
 // leads between this check and a later one (base/walk_path.h).
 Result<std::optional<std::string>> SwitchToHomeOwner();
 
-// Returns "root (uid 0)" if this process was root and has taken the owner's rights, else an empty text. What such a
-// process writes afterwards looks like the owner's own, so a kill request names root in its text.
+// Returns "root (uid 0)" if this process was root and has taken the owner's rights, else an empty text. Files that such
+// a process writes afterwards look like the owner's own files, so a kill request names root in its text.
 std::string UserBeforeSwitch();
 
 // Files that programs of other users read, for example the portal of the Java TonY. Interface, implemented by

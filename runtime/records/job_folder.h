@@ -1,17 +1,17 @@
 // The files that a job has on this machine in addition to its records (job_records.h), which are files of the same
-// folder. For programs that keep jobs on one machine. Everything is private to the user (0700, 0600).
+// folder. Only programs that keep jobs on one machine use these files. The user alone may read them (0700, 0600).
 //
 //   boot-id            the boot id of the machine when the job's newest keeper (its supervisor) started
 //   page-token         a secret: the first part of the page's address, so that only people who know it see the page;
 //                      a new port gets a new token; missing: the job has no page
 //   page-port          the port of the page, as long as the AM or the keeper lives; missing: not served yet
-//   journal.written    the least length of the journal; a shorter journal has been damaged
+//   journal.written    the minimum length of the journal; a shorter journal has been damaged
 //   am.3.sock          the socket of the AM of epoch 3
 //   am.lock keeper.lock  locked by the leading AM and by the keeper as long as they live
 //   keeper.start       locked by the process that starts a keeper, then at once by that keeper as long as it lives
 //   keeper.sock epoch am.deaths containers/  files of the keeper
-//   reserve            disk space for the job's last records, freed when they find no other space
-//   finished           marks a job of which nothing is to be started again
+//   reserve            disk space for the job's last records, freed if the disk has no other space for them
+//   finished           marks a job whose processes must not be started again
 //   logs/ work/        logs and working directories of the attempts: attempt_folder.h
 #pragma once
 
@@ -43,10 +43,10 @@ class JobFolder {
   // that case no process of the job lives. Returns false if this is not known.
   bool IsOfEarlierBoot() const;
 
-  // Takes the lock file `name` ("am.lock"). kUnavailable: another process holds it. The lock is released when the
-  // descriptor and all its copies in forked children are closed.
+  // Takes the lock file `name` ("am.lock"). kUnavailable: another process has locked the file. The lock is released
+  // when the descriptor and all its copies in forked children are closed.
   Result<UniqueFd> Lock(const std::string& name) const;
-  // Returns whether a process holds the lock. The check takes no lock, so a Lock() elsewhere never fails because of it.
+  // Returns true if a process has the lock. The check takes no lock, so it makes no Lock() elsewhere fail.
   bool IsLocked(const std::string& name) const;
 
  private:

@@ -62,14 +62,14 @@ Result<Submission> JobRecords::ReadSubmission() const {
   return ReadParsed(*store_, "submission.json", SubmissionFromJson);
 }
 
-// Returns the job's token, and fails unless its length is right. Callers prove their rights by this token: a short
-// token could be guessed, and an empty one is known to everybody.
+// Returns the job's token, and fails if its length is wrong. Callers prove their rights with this token. A short token
+// could be guessed, and an empty token is known to everybody.
 Result<std::string> JobRecords::ReadToken() const {
   constexpr size_t kDigits = 2 * kJobTokenBytes;
   TRY_ASSIGN(std::string token, ReadWhole(*store_, "token"));
   if (token.size() == kDigits && token.find_first_not_of("0123456789abcdef") == std::string::npos) return token;
-  return InvalidError(store_->PlaceOf("token"), ": ", token.size(), " bytes, expected ", kDigits,
-                      " hexadecimal digits: callers of this job cannot be authenticated");
+  return InvalidError(store_->PlaceOf("token"), ": the job's token has ", token.size(), " bytes, expected ", kDigits,
+                      " hexadecimal digits, so no caller of this job can be authenticated");
 }
 
 Result<std::vector<std::string>> JobRecords::ReadEnvironment() const {
@@ -104,7 +104,7 @@ Result<std::optional<KeptClock>> JobRecords::ReadClock() const {
   const auto read = +[](std::string_view text) -> Result<KeptClock> {
     const auto words = Split(Trim(text), ' ');
     const auto ahead = words.size() == 2 ? ParseInt(words[1]) : std::nullopt;
-    if (!ahead) return InvalidError("expected a boot and milliseconds");
+    if (!ahead) return InvalidError("expected a boot id and a number of milliseconds");
     return KeptClock{words[0], Duration(*ahead)};
   };
   return ReadOptional(*store_, "clock", read);

@@ -3,7 +3,7 @@
 //   spec.json          the job spec; never changes
 //   conf.json          the configuration from which the spec was made: each property with its origin, also defaults,
 //                      secrets masked; never changes
-//   submission.json    job id, user, host, its boot, limits, programs, time of submission; never changes
+//   submission.json    job id, user, host, boot id of the host, limits, programs, time of submission; never changes
 //   environment        "NAME=value\0..." of the submitter; the job's processes start with it, also after a recovery
 //   secrets            "NAME=value\0..." of variables that only the job's tasks get, and that are stored nowhere else;
 //                      removed when the job is finished; missing if the job has no such variables

@@ -70,12 +70,12 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
   DecodedJournal journal;
   const bool torn_header = bytes.size() < kHeaderBytes && EncodeHeader().starts_with(bytes);
   if (torn_header || AllZero(bytes)) return journal;
-  if (bytes.size() < kHeaderBytes) return Damaged(0, "not a journal");
-  if (!bytes.starts_with(kMagic)) return Damaged(0, "not a journal");
+  if (bytes.size() < kHeaderBytes) return Damaged(0, "the file is not a journal");
+  if (!bytes.starts_with(kMagic)) return Damaged(0, "the file is not a journal");
   const uint32_t version = NumberAt(bytes, kMagic.size());
   if (version == 0 || version > kJournalVersion) {
-    return InvalidError("journal version ", version, " at byte ", kMagic.size(), ", this release reads up to version ",
-                        kJournalVersion);
+    return InvalidError("the journal has version ", version, " (at byte ", kMagic.size(),
+                        "), and this release reads only versions up to ", kJournalVersion);
   }
   journal.outdated = version < kJournalVersion;
   size_t at = kHeaderBytes;
@@ -84,7 +84,7 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
     const uint32_t length = NumberAt(bytes, at);
     if (Crc32c(bytes.substr(at, 8)) != NumberAt(bytes, at + 8)) {
       if (AllZero(body)) break;
-      return Damaged(at, "wrong checksum of a record's head");
+      return Damaged(at, "the checksum of a record's head is wrong");
     }
     if (length == 0 || length > kMaxRecord)
       return Damaged(at, StrCat("the length of a record is ", length, " bytes, expected 1 to ", kMaxRecord));
@@ -93,7 +93,7 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
     if (Crc32c(lines) != NumberAt(bytes, at + 4)) {
       // The text ends in zeros. JSON text has no zero bytes, so the end of the record never reached the disk.
       if (AllZero(body.substr(length)) && lines.ends_with('\0')) break;
-      return Damaged(at, "wrong checksum");
+      return Damaged(at, "the checksum of a record is wrong");
     }
     for (const auto& line : Split(lines, '\n')) {
       auto decision = DecisionFromJson(line);

@@ -18,7 +18,7 @@ Result<std::vector<JournalRecord>> ReadRecords(const JournalStore& store, const 
     for (JournalRecord& record : records) {
       const auto expected = static_cast<int64_t>(all.size()) + 1;
       if (record.number != expected)
-        return InvalidError(record.place, ": damaged: record ", expected, " is missing before it");
+        return InvalidError(record.place, ": the journal is damaged: record ", expected, " is missing before this one");
       all.push_back(std::move(record));
     }
   }

@@ -34,8 +34,8 @@ Result<std::optional<std::vector<LogExcerpt>>> ReadKeptLogs(const JobRecords& re
 
 // The outputs of the chief. Its program may leave results for later readers: one JSON object in $TONY_OUTPUT_FILE
 // (work/<task>/<attempt>/tony-output.json). When the program's process has succeeded, the executor first copies this
-// file into the folder of the attempt's logs, and then records and reports the outcome. Therefore a process that knows
-// about the success always finds the copy.
+// file into the folder of the attempt's logs, and then records and reports the outcome. Therefore the copy exists
+// before any other process can know about the success.
 //
 //   output.json      the file, byte for byte; if the file is too long, the members that fit
 //   output.left-out  the list of the members that did not fit into output.json

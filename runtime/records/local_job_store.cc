@@ -101,7 +101,7 @@ Status CheckRoom(const fs::path& folder) {
   return FileError(ErrorCode::kCannotWrite, "make a job in", folder, ENOSPC);
 }
 
-// Writes the files of a new job, and syncs those that must survive a power cut, because a job that was reported as
+// Writes the files of a new job. Syncs the files that must survive a power cut, because a job that was reported as
 // submitted must still exist afterwards. The page token is not synced.
 Status Fill(const fs::path& folder, const NewJob& job, const Submission& submission) {
   TRY(MakeFolder(folder));

@@ -219,8 +219,8 @@ Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRe
   const int64_t number = record.revision + 1;
   TRY_ASSIGN(const bool is_first, Put(name, number, ToJson(KeptRequest{request, record, WallNow()})));
   if (!is_first) return false;
-  // The number may have been free only because a sweep had removed its record. If so, a higher record exists, or the
-  // record before this one was removed as well, and the new record is taken back.
+  // The number may have been free only because a sweep had removed its record. Therefore a first record counts only if
+  // no higher record exists. A later record counts only if the record before it still exists, and is removed otherwise.
   TRY_ASSIGN(const KeptByName all, List(name.substr(0, kPrefix)));
   const auto kept = all.find(name);
   const std::set<int64_t> numbers = kept == all.end() ? std::set<int64_t>() : kept->second.numbers;

@@ -20,7 +20,7 @@ namespace tony {
 
 constexpr Duration kRevocationLasts{600'000};
 
-// The lock that a submit holds while it decides about a request. The lock ends when the submit dies. The lock of
+// The lock that a submit has taken while it decides about a request. The lock ends when the submit dies. The lock of
 // RecordRequestIndex does not exclude other submits, because that index compares records instead.
 class RequestLock {
  public:
@@ -36,12 +36,12 @@ class RequestIndex {
 
   // Waits for the lock for at most `limit`; kUnavailable after that time.
   virtual Result<std::unique_ptr<RequestLock>> Lock(const RequestId& request, Duration limit) const = 0;
-  // Returns the record that counts. If the newest job was never made, this is a record with the job before it. nullopt:
-  // the id is unknown.
+  // Returns the record that counts. If the newest job was never made, the returned record names the job before that
+  // job. nullopt: the id is unknown.
   virtual Result<std::optional<RequestRecord>> Read(const RequestId& request) const = 0;
-  // Writes a record durably; the caller holds the lock. `record` must be derived from the result of the last Read().
-  // Returns false and writes nothing if another record was written since that Read(), or if the job that the read
-  // record names as `coming` was made meanwhile. After success, that job is never made, unless it is `record.job`.
+  // Writes a record durably; the caller must have taken the lock. `record` must be derived from the result of the last
+  // Read(). Returns false and writes nothing if another record was written since that Read(), or if the job that the
+  // read record names as `coming` was made meanwhile. After success, that job is never made, unless it is `record.job`.
   virtual Result<bool> Write(const RequestId& request, const RequestRecord& record) const = 0;
   // Records durably that this owner must stop; valid for kRevocationLasts. The caller needs no lock.
   virtual Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const = 0;
@@ -93,9 +93,10 @@ struct RequestPlace {
 // A writer that has read number n writes number n + 1, unless that exists. Therefore each record is derived from its
 // predecessor, and no lock is needed.
 //
-// Records are removed if a higher one exists, or all records of a request together, lowest number first. Such a removal
-// may run at the same time as a write. Therefore a writer of n + 1 that finds n removed takes its own record back, and
-// reads again. A writer of 1 that finds a higher number does the same.
+// A record is removed if a record with a higher number exists. All records of a request are removed together, lowest
+// number first. Such a removal may run at the same time as a write. Therefore a writer of n + 1 that finds n removed
+// removes its own record, and reads again. A writer of 1 that finds a higher number leaves its record to the next
+// sweep, and reads again.
 //
 // A record names a job before the job is made. The next submit sees that the job is coming, and may wait for it. If the
 // job does not come, that submit gives it up, and only then writes a record without it.

@@ -82,11 +82,13 @@ Result<StagedFiles> StagedFilesFromJson(std::string_view text) {
 namespace {
 
 // The size above which a file becomes a link. Programs, configurations and tables are smaller. Checkpoints and data
-// sets are larger, and people do not edit them in place: a hundred copies would fill a disk, and a task that copies
-// them would send nothing to its AM meanwhile.
+// sets are larger, and people do not edit them in place. A hundred copies would fill a disk, and a task that copies
+// such files would send no heartbeats to its AM meanwhile.
 constexpr int64_t kLargestCopy = 16 << 20;
 
-Error Gone(const fs::path& path, int error) { return FileError(ErrorCode::kUnavailable, "read staged", path, error); }
+Error Gone(const fs::path& path, int error) {
+  return FileError(ErrorCode::kUnavailable, "read the staged file", path, error);
+}
 
 Status MakeLink(const fs::path& target, const fs::path& link) {
   if (symlink(target.c_str(), link.c_str()) == 0 || errno == EEXIST) return Ok();
@@ -108,8 +110,8 @@ Status CopyFile(const fs::path& from, const fs::path& to, const struct stat& inf
 
 Status CopyContents(const fs::path& from, const fs::path& to);
 
-// Makes a folder of the task. Returns false if the name belongs to something else, such as the link of a resource,
-// which then stays.
+// Makes a folder of the task. Returns false if another entry has this name, such as the link of a resource. That entry
+// stays.
 Result<bool> MakeOwnFolder(const fs::path& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
   struct stat made {};

@@ -1,5 +1,5 @@
-// Digests: hashes of what a submit wants to run. They show whether two submits under one request id want to run the
-// same. Pure functions.
+// A digest consists of hashes of everything that a submit wants to run. Two digests show whether two submits under one
+// request id want to run the same. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ std::vector<std::string> DifferingParts(const SubmitDigest& a, const SubmitDiges
 
 // Decides what a submit with a request id does, as one pure function. Workflow engines rely on its table. "attach"
 // continues with the running job, "adopt" takes the result of the job that succeeded, and "replace" kills the job and
-// creates a new one. N is the submission number. The columns are the submit's N compared with the job's, and its
-// --on-existing.
+// creates a new one. N is the submission number. Each column compares the submit's N with the job's N, and names the
+// submit's --on-existing.
 //
 //   existing job under the id         same N, adopt    same N, attach    same N, never    higher N
 //   none                              create           create            create           create
@@ -48,9 +48,9 @@ std::vector<std::string> DifferingParts(const SubmitDigest& a, const SubmitDiges
 //   a later try of the engine         attach                  adopt                  adopt; with another digest: create
 //   a person                          refuse                  create                 adopt; with another digest: create
 //
-// A later try continues with the job of an earlier try. If an engine dies after a job's end and before it has recorded
-// that end, its next try therefore does not train again. This holds even if the number of the try, or a file that the
-// program wrote, makes the digests differ.
+// A later try continues with the job of an earlier try. If an engine dies after a job's end and before the engine has
+// recorded that end, its next try therefore does not train again. This holds even if the number of the try, or a file
+// that the program wrote, makes the digests differ.
 //
 // If the first try died before it reached TonY, the job under the id belongs to an earlier run. A submit that names its
 // run therefore compares the runs: if an active job belongs to another run, a later try counts as a first try. The
@@ -119,8 +119,8 @@ SubmitDecision DecideSubmit(const KnownRequest& known, const SubmitAsk& ask);
 bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask);
 
 // The steps of a submit under a request id, as a pure state machine. The machine names the next step; its caller (the
-// shell or the simulator) takes the step and reports the result. Whenever the process dies, there is either no job, or
-// a job that the request id finds.
+// shell or the simulator) takes the step and reports the result. At whatever moment the process dies, either no job
+// exists, or the request id leads to the job.
 //
 //   Lock > Read > [decide] > refused --------------------------------------------> Unlock > Done
 //                    |  the digest decides, and is unknown: Record N > Unlock > Prepare > Lock > Read ...
@@ -137,17 +137,17 @@ bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask);
 // Steps in parentheses are only taken if needed. Prepare stages the files and computes the digest.
 //
 // The lock excludes other submits under the same id, and kills never wait for the lock. A kill first writes its
-// revocation and then searches the job. A submit first makes the job, or attaches to it, and then reads the revocation.
-// At least one of the two therefore sees the other.
+// revocation and then searches for the job. A submit first makes the job, or attaches to it, and then reads the
+// revocation. At least one of the two therefore sees the other.
 //
 // On a cluster, Lock does nothing, because records replace the lock: a record is written only if no other one was
 // written since the last Read. Otherwise Record leads back to Read, and the machine decides again. Therefore each
 // record is derived from the one before, and only the submit whose record names a new job makes that job.
 //
-// N is recorded before anything is prepared or killed for it, so a submit with a lower N that comes meanwhile is
-// refused. A submit cannot loop forever by its own actions. It prepares only once. If it has killed a job, or if an
-// ending job has refused its attach, that job never again counts as active for this submit, even if the job's files
-// still show it as active.
+// N is recorded before the submit prepares or kills anything, so a submit with a lower N that comes meanwhile is
+// refused. A submit cannot loop forever by its own actions. It prepares only once. A job that this submit has killed,
+// or that has refused the attach because it ends, never again counts as active for this submit. This holds even if the
+// job's files still show the job as active.
 
 // The record of a request id. Revocations are recorded separately.
 struct RequestRecord {
@@ -197,15 +197,15 @@ enum class SubmitStepKind {
   // Restarts `job` if it is lost or was never started, and attaches to it. Answered by AttachSeen.
   kAttach,
   kReadRevocation,  // answered by RevocationSeen
-  // Records a kill of `job`, so that it never runs again. If this submit replaces the job, the kill has no condition.
-  // With `own`, the kill only works while this submit's owner owns the job.
+  // Records a kill of `job`, so that the job never runs again. If this submit replaces the job, the kill has no
+  // condition. With `own`, the kill only works while this submit's owner owns the job.
   kKill,
   // Waits until no process of `job` is left. A kRead would then be answered with `gone`.
   kAwaitGone,
   // Starts the arbiter of `job`. Even a job that is to be killed is started, because otherwise its status would never
   // show the kill.
   kStart,
-  // the last step; `end` is the result
+  // The last step. `end` is the result.
   kDone,
 };
 std::string_view ToString(SubmitStepKind kind);  // e.g. "lock", "read_revocation"
@@ -299,8 +299,8 @@ class SubmitMachine {
   RequestRecord record_;
   // Set once the result is certain, while only the differences remain to be reported.
   std::optional<SubmitEnd> found_as_;
-  // Knowledge of this submit that does not come from the job's files: it has killed the job, or the job has refused an
-  // attach. The files may show this later, or never if the job was not started.
+  // Facts about the job that this submit does not know from the job's files: the submit has killed the job, or the job
+  // has refused an attach. The files may show these facts later, or never if the job was not started.
   struct DirectKnowledge {
     JobId job;
     ExistingJob existing = ExistingJob::kActive;

@@ -44,7 +44,7 @@ bool HasJobsOf(const fs::path& folder, uid_t user) {
   return lstat((folder / "jobs").c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == user;
 }
 
-// Refuses a folder that others can write and that has no sticky bit, because any of them could replace the user's
+// Refuses a folder that others can write and that has no sticky bit, because these others could replace the user's
 // folder by another one.
 Status CheckNamed(const fs::path& named, const struct stat& info) {
   if (!S_ISDIR(info.st_mode)) return FileError(ErrorCode::kCannotWrite, "use", named, ENOTDIR);
@@ -62,7 +62,8 @@ Status CheckOwn(const fs::path& path, const struct stat& info, uid_t user) {
     return Refusal(StrCat(path.string(), " is a link that belongs to ", UserText(info.st_uid), mend));
   if (!S_ISDIR(info.st_mode))
     return Refusal(StrCat(path.string(), " is a file that belongs to ", UserText(info.st_uid), mend));
-  if (info.st_uid != user) return Refusal(StrCat(Described(path, info), ", and not to ", UserText(user), mend));
+  if (info.st_uid != user)
+    return Refusal(StrCat(Described(path, info), ", expected a folder of ", UserText(user), mend));
   if ((info.st_mode & kOthersMayWrite) != 0)
     return Refusal(StrCat(Described(path, info),
                           ": other users may have written into the folder; check its content, then run chmod 0700 ",
@@ -91,8 +92,8 @@ Status MakeOwn(const fs::path& path, const fs::path& named) {
   return FileError(ErrorCode::kCannotWrite, "make private", path, errno);
 }
 
-// Refuses a home that contains entries of other users. Programs of others are allowed, because they are not run
-// (staging/programs.h).
+// Refuses a home that contains entries of other users. Programs of others are allowed, because TonY does not run those
+// programs (staging/programs.h).
 Status RefuseStrangers(const fs::path& home) {
   std::error_code error;
   for (fs::directory_iterator entry(home, error), end; !error && entry != end; entry.increment(error)) {

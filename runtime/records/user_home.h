@@ -4,17 +4,17 @@
 //
 //   the named folder                                      the folder that is used
 //   missing, or the user's own                            the named folder itself
-//   the user's own or another's, sticky, and writable by  <folder>/<uid>; the named folder itself if its jobs/ is the
-//     all or by a group (mode 1777)                         user's, as before each user had a folder
+//   the user's own or another's, sticky, and writable by  <folder>/<uid>; the named folder itself if its jobs/ already
+//     all or by a group (mode 1777)                         belongs to the user
 //   another's, in any other way                           <folder>/<uid>, if somebody has made it for the user
 //   another's, and the user is root                       the named folder itself: root works on that user's jobs with
 //                                                           that user's rights (files_for_others.h)
 //
-// The name of the user's folder is the user id and not the user name, because a name service that is down for a moment
-// must not hide a user's jobs: the next try of a workflow engine would start them twice.
+// The name of the user's folder is the user id. It is not the user name, because a name service that is down for a
+// moment must not hide a user's jobs: the next try of a workflow engine would start them twice.
 //
-// A folder inside a shared one is used only if it is a folder and not a link, belongs to the user, and is not writable
-// by others. Root and the owner of the shared folder can replace it, and are trusted.
+// An entry of a shared folder is used only if it is a folder and no link, belongs to the user, and is not writable by
+// others. Root and the owner of the shared folder can replace the entry, and are trusted.
 #pragma once
 
 #include <sys/types.h>

@@ -115,9 +115,9 @@ class AmConnection : public ExecutorCalls, public ClientCalls {};
 std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit,
                                                MakeChannel tls = {});
 
-// Returns an error with a message for people. Codes: kNotPermitted for a wrong token, or for a listener that may not
-// receive the token; kInvalid for a request that makes no sense; kInternal for an answer that was not understood;
-// kUnavailable for any other reason.
+// Returns an error with a message for people. The code is kNotPermitted for a wrong token, or for a listener that may
+// not receive the token. The code is kInvalid for a bad request, and kInternal for an answer that was not understood.
+// Any other reason gets kUnavailable.
 Error ErrorOf(const Refusal& refusal);
 Error ErrorOf(const Disconnected& disconnected);
 

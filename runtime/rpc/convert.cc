@@ -64,8 +64,8 @@ constexpr Duration kLongestGrace = std::chrono::hours(24);
 constexpr Duration kLongestWatchTimeout = std::chrono::hours(24 * 366);
 constexpr Between kAnyInt{0, kHighestInt};
 
-// Returns the JSON of `left_out`, shortened to kLongestText bytes. If some of the problems do not fit, a last entry
-// tells how many are left out.
+// Returns the JSON of `left_out`, shortened to kLongestText bytes. If some of the problems do not fit, a last entry has
+// the number of the problems that are left out.
 std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
   // 256 bytes are reserved for the JSON around the problems, and for the entry with the number of further problems.
   constexpr size_t kRoom = kLongestText - 256;

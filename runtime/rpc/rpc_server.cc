@@ -18,8 +18,8 @@ namespace {
 
 constexpr Duration kStopLimit = std::chrono::seconds(1);
 // A stranger (a connection that has not sent the job's token yet) is dropped after this number of checks by the event
-// loop. The checks are counted instead of the time, because a server that was suspended must read the calls that have
-// arrived meanwhile before it drops their senders.
+// loop. The server counts checks and not time. After a suspension, the server must read the calls that have arrived
+// meanwhile before it drops their senders.
 constexpr int kLooks = 5;
 // A handshake takes the server a millisecond, and the client as long. With this number of handshakes at a time, both
 // sides are always busy. Above this number, only kBeyond further connections are admitted in each kBeyondInterval,
@@ -91,7 +91,8 @@ class LoopRpcServer : public RpcServer {
   void Add(UniqueFd socket, const MakeChannel& make_channel) {
     const auto peer = PeerOf(socket);
     if (peer.ok() && !IsOneOf(peer->uid, {::geteuid()}, names_)) {
-      if (!std::exchange(refusal_told_, true)) LogWarn(StrCat("refused a connection of uid ", peer->uid));
+      if (!std::exchange(refusal_told_, true))
+        LogWarn(StrCat("refused a connection from uid ", peer->uid, "; only the job's user and root may connect"));
       return;
     }
     if (std::ssize(connections_) >= options_.max_connections && !MakeRoom())
@@ -109,9 +110,9 @@ class LoopRpcServer : public RpcServer {
   }
 
   // Returns true if another handshake may begin now. When thousands of executors connect at once, most of them wait in
-  // the kernel's queue. If all handshakes began at once, too many connections would wait, and the server would drop
-  // those that have waited longest before they could complete their handshakes. Connections that never complete their
-  // handshakes delay the others only for a short time.
+  // the kernel's queue. If all handshakes began at once, too many connections would wait. The server would drop the
+  // connections that have waited longest before they could complete their handshakes. Connections that never complete
+  // their handshakes delay the others only for a short time.
   bool MayBeginHandshake() {
     if (strangers_.size() < kMostHandshakes) return true;
     if (const Instant now = loop_.Now(); now >= next_beyond_) {

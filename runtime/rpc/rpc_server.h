@@ -6,10 +6,10 @@
 // allowed, with small frames and for a short time. At a port with TLS new connections wait in the kernel's queue while
 // many handshakes are under way.
 //
-// The server limits the frame size, string and container sizes (never above the frame), open calls per connection,
-// connections, unsent bytes of a peer that does not read, and bytes of unfinished frames. Invalid data closes its
-// connection and has no other effect. If descriptors run short, the oldest strangers are dropped first. Next come the
-// connections that have been silent longest and do not wait for an answer.
+// The server limits the size of frames, and the size of strings and containers (never above the frame). It also limits
+// open calls per connection, connections, bytes that a peer does not read, and bytes of unfinished frames. Invalid data
+// closes its connection and has no other effect. If descriptors run short, the oldest strangers are dropped first. Next
+// come the connections that have been silent longest and do not wait for an answer.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ struct RpcServerOptions {
   size_t max_partial = 64 << 20;
 
   // The largest frame in bytes from a stranger. The largest first call of TonY's programs is Register: four names of up
-  // to 255 bytes, a role, and numbers. If a client's first call may be larger, such as a kill with a long reason, the
-  // client requests the status first.
+  // to 255 bytes, a role, and numbers. A client whose first call may be larger, e.g. a kill with a long reason,
+  // requests the status first.
   uint32_t stranger_frame = 4 << 10;
   size_t stranger_unsent = 64 << 10;
   // The most strangers at the same time. A further stranger replaces the oldest one. TonY's programs send their first

@@ -1,4 +1,4 @@
-// How executors and clients talk to the application master (AM). Framed transport, binary protocol.
+// The calls of executors and clients to the application master (AM). Framed transport, binary protocol.
 // Only executors and clients connect; the AM never opens a connection. Instead of a push, the AM answers a call later
 // (Await, Watch). Every call may be repeated with the same result.
 namespace cpp tony.rpc
@@ -14,7 +14,7 @@ enum RefusalReason {
   STALE_EPOCH = 5,     // the caller knows a newer AM than this one
   BAD_PROTOCOL = 6,    // PROTOCOL_VERSION differs
   BAD_REQUEST = 7,     // a field has no sensible value; the message names it
-  NOT_RULING = 8,      // this AM has lost its arbiter; call again later
+  NOT_RULING = 8,      // this AM is not the leader now; call again later
 }
 
 exception Refused {
@@ -47,7 +47,7 @@ struct Registration {
   2: string host
   3: i32 port
   4: Phase phase
-  5: i64 pid           // of the user's process, the first of several; 0: none
+  5: i64 pid           // pid of the first user process; 0: none
   // Further ports of the task, by the names that its framework gives them.
   6: optional map<string, i32> ports
 }
@@ -154,7 +154,7 @@ struct LogPart {
 }
 struct LogExcerpt {
   1: string stream
-  2: i64 size             // of the whole log
+  2: i64 size             // size of the whole log
   3: list<LogPart> parts
 }
 
@@ -210,7 +210,7 @@ struct KillOrder {
   3: string if_owner   // condition: this owner owns the job; empty: none
   4: string if_watcher // condition: this watcher is the newest; empty: none
   5: i64 due_ms        // earliest time, in ms since 1970; 0: at once
-  6: i64 delay_ms      // above 0: earliest time after the arrival; due_ms is then the caller's clock
+  6: i64 delay_ms      // above 0: earliest time after the arrival; due_ms is then by the caller's clock
 }
 
 struct KillReply {

@@ -72,8 +72,9 @@ class CompletionParser {
     TRY_ASSIGN(const int limit, values_.Count(failed, 1, role.instances));
     const int most = role.min_succeeded > 0 ? role.instances - role.min_succeeded + 1 : role.instances;
     if (limit > most)
-      return values_.Bad(failed, StrCat("expected at most ", most, ": with so many failures of ", role.instances,
-                                        " tasks, ", succeeded, "=", role.min_succeeded, " is impossible"));
+      return values_.Bad(failed, StrCat("expected at most ", most, ", because after ", most, " failures among ",
+                                        role.instances, " tasks, ", succeeded, "=", role.min_succeeded,
+                                        " cannot be reached"));
     role.min_failed = limit;
     return Ok();
   }
@@ -113,8 +114,10 @@ class CompletionParser {
       if (!is_chief && !HasOwn(role) && !Lists(kStops, role.name)) tolerated = &role;
     }
     if (speaks == std::end(kSpeakOfTony) || !tolerated || tracked < 2) return;
-    Warn(*speaks, StrCat("in TonY a task of role ", tolerated->name, " may fail as long as another task succeeds; here",
-                         " it fails the job, unless it is restarted; set ", kRule, " to tony or strict"));
+    Warn(*speaks, StrCat("in LinkedIn's TonY, a task of role ", tolerated->name,
+                         " may fail as long as another task succeeds; in this TonY, a failed task that is not "
+                         "restarted fails the job; set ",
+                         kRule, " to tony for the former behaviour, or to strict for the latter"));
   }
 
   void Warn(std::string_view key, const std::string& what) { warnings_.push_back(values_.Bad(key, what).message); }

@@ -114,7 +114,8 @@ Status CheckName(const PropertyValues& values, std::string_view key, const std::
   }
   if (!IsReservedFileName(file.name)) return Ok();
   return BadItem(values, key, item,
-                 StrCat(file.name, " is the name of a file that TonY writes there; expected another NAME"));
+                 StrCat(file.name,
+                        " is the name of a file that TonY writes into the same folder; expected another NAME"));
 }
 
 // FileHere() and FileInHdfs() return a file whose name is the last part of the source's path.
@@ -140,7 +141,7 @@ Result<FileSpec> ParseItem(const PropertyValues& values, std::string_view key, c
     if (name->find("::") != std::string::npos) return BadItem(values, key, item, StrCat(kForm, ", with one ::"));
   }
   source = Trim(source);
-  if (source.empty()) return BadItem(values, key, item, StrCat(kForm, ", and SRC is empty"));
+  if (source.empty()) return BadItem(values, key, item, StrCat(kForm, ", but SRC is empty"));
   if (source.find('\0') != std::string::npos)
     return BadItem(values, key, item, "a path cannot contain a NUL character");
   const auto found = IsInHdfs(source) ? FileInHdfs(values, source, archive.has_value())
@@ -191,7 +192,7 @@ bool IsPlain(char c) {
 }
 
 // Returns the first word as a shell reads it, with quotes and backslashes removed. Returns "" if only a shell can
-// expand it.
+// expand the word.
 std::string FirstWord(std::string_view text) {
   std::string word;
   char quote = 0;
@@ -301,7 +302,7 @@ void QuoteNameWithBlanks(JobSpec& spec, RoleSpec& role) {
   }
 }
 
-// Returns whether the file is of a kind that is run. A command that names another kind of file may mean the original on
+// Returns whether the file is of a kind that is run. A command may name the original of another kind of file on
 // purpose, e.g. a log that outlives the job.
 bool IsProgram(const fs::path& file) {
   struct stat info {};
@@ -337,9 +338,9 @@ void UseTaskCopy(JobSpec& spec, RoleSpec& role, Warnings& warnings) {
   const size_t end = cd + 3 + spec.src_dir.size();
   if (cd != command.npos && (cd == 0 || kAround.find(command[cd - 1]) != kAround.npos) &&
       (end == command.size() || command[end] == '/' || kAround.find(command[end]) != kAround.npos))
-    warnings.push_back(StrCat("role ", role.name, ": its command changes to ", spec.src_dir,
-                              ", the original folder, so a later change of the folder changes the job; remove the cd, "
-                              "because a task starts in its own copy"));
+    warnings.push_back(StrCat("role ", role.name, ": its command runs \"cd ", spec.src_dir,
+                              "\", which leads to the original folder, so a later change of the folder changes the "
+                              "job; remove the cd, because a task starts in its own copy of the folder"));
 }
 
 }  // namespace
@@ -389,9 +390,9 @@ void RunScriptsByPython(JobSpec& spec, Warnings& warnings) {
         role.command = StrCat(python, " ", Trim(role.command));
         break;
       case HowToRun::kNotThere:
-        warnings.push_back(StrCat("role ", role.name, ": its command is ", script,
-                                  ", which is not among the job's files: a task finds it only in its PATH; -src_dir ",
-                                  "FOLDER gives each task the content of a folder"));
+        warnings.push_back(StrCat("role ", role.name, ": the job's files do not contain ", script,
+                                  ", so a task finds this command only in PATH; use -src_dir FOLDER to give each task ",
+                                  "the content of a folder"));
         break;
     }
   }

@@ -32,7 +32,7 @@ constexpr int kMostAmCores = 1024;
 constexpr size_t kLongestJobName = 256;
 constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 
-// Frameworks that TonY supported, or that its users have requested, and that are not supported here yet.
+// Frameworks that this TonY does not support yet, although LinkedIn's TonY supported them or users have requested them.
 constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray", "spark"};
 
 Result<FrameworkKind> ParseFramework(const PropertyValues& values) {
@@ -168,12 +168,12 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
   if (place.ok()) return ToString(*place);
   if (folder.find("://") == std::string::npos && (is_local || SchedulerOf(values) != kYarnScheduler))
     return AbsolutePath(folder, directory);
-  values.Warn(key, StrCat("no history is kept there: ", place.error().message), warnings);
+  values.Warn(key, StrCat("TonY writes no history of this job: ", place.error().message), warnings);
   return {};
 }
 
 constexpr std::string_view kTonyPrefix = "tony.";
-// The largest number of warnings about unknown keys, because a completely wrong file should not fill the screen.
+// Only this many unknown keys get a warning each, because a completely wrong file should not fill the screen.
 constexpr int kMostUnknown = 20;
 
 bool IsOff(std::string_view value) { return Trim(value).empty() || ToLower(Trim(value)) == "false"; }
@@ -199,11 +199,12 @@ bool NamesAGroup(const std::string& key) {
 
 std::string UnknownText(const std::string& key, const Property& property) {
   const std::string ignored = StrCat(key, " (from ", property.origin, "): ");
-  if (HasBadRole(key)) return ignored + "ignored, as in TonY: a role's name has lower-case letters only";
+  if (HasBadRole(key)) return ignored + "ignored, as in LinkedIn's TonY: a role's name has lower-case letters only";
   const std::string nearest = NearestKey(key);
   if (!nearest.empty()) return StrCat(ignored, "unknown key, ignored; did you mean ", nearest, "?");
   return ignored + (NamesAGroup(key)
-                        ? "ignored, as in TonY: a role's name has lower-case letters only, a group's letters"
+                        ? "ignored, as in LinkedIn's TonY: a role's name has lower-case letters only, and a group's "
+                          "name has letters only"
                         : "unknown key, ignored");
 }
 
@@ -215,7 +216,8 @@ class KeyCheck {
     for (const auto& [key, property] : values_.properties().all()) {
       if (key.starts_with(kTonyPrefix)) TRY(CheckKey(key, property));
     }
-    if (unknown_ > kMostUnknown) warnings_.push_back(StrCat(unknown_ - kMostUnknown, " more unknown tony.* keys"));
+    if (unknown_ > kMostUnknown)
+      warnings_.push_back(StrCat(unknown_ - kMostUnknown, " more unknown tony.* keys are ignored"));
     return Ok();
   }
 

@@ -20,7 +20,7 @@ using Warnings = std::vector<std::string>;
 std::string SchedulerOf(const PropertyValues& values);
 
 // Checks that every tony.* key is known, has an effect in this job, and belongs to a role with instances. Otherwise
-// adds a warning, or returns an error if the job would run differently from what the key means.
+// adds a warning, or returns an error if a job that ignores the key would run differently.
 Status CheckKeys(const PropertyValues& values, Warnings& warnings);
 
 struct ParsedRoles {

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMaxMemoryMb = 1'000'000'000;
 // The longest time, ten years. Sums of times still fit into 64 bits.
 constexpr int64_t kMaxMillis = int64_t{10} * 365 * 24 * 3600 * 1000;
-constexpr std::string_view kOrWithUnit = ", or one with a unit, as 30s, 10m, 2h";
+constexpr std::string_view kOrWithUnit = ", or a number with a unit, such as 30s, 10m or 2h";
 
 std::string_view DefaultOf(std::string_view key) {
   const Key* row = FindKey(key);

@@ -19,8 +19,8 @@ class Problems {
   // Adds the error, unless its text was added before.
   void Note(const Error& error);
   size_t count() const { return errors_.size(); }
-  // Returns Ok, or all errors, one on each line, then a line "warning: ..." for each of `warnings`. The code is that of
-  // the first error. Warnings about a key that also has an error are left out.
+  // Returns Ok, or all errors, one on each line, then a line "warning: ..." for each of `warnings`. The result has the
+  // code of the first error. Warnings about a key that also has an error are left out.
   Status All(const std::vector<std::string>& warnings) const;
 
  private:

@@ -115,8 +115,9 @@ constexpr Duration kLook{1000};
 // The minimum time between the end of a cut-off task and the start of its successor.
 constexpr Duration kMargin{5000};
 
-// Returns `lost_after`. TonY's key for this time is max-missed-heartbeats; our own key takes precedence. TonY had no
-// cut-off, so a value that worked with TonY may be too short here. Such a value is raised to the shortest safe time.
+// Returns `lost_after`. TonY's key for this time is max-missed-heartbeats; our own key takes precedence. LinkedIn's
+// TonY had no cut-off, so a value that worked with it may be too short for this TonY. A value that is too short is
+// raised to the shortest safe time.
 Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& timers, Warnings& warnings) {
   const Duration least = timers.cutoff_after + timers.grace + kMargin + Duration(1);
   if (!values.Has(kMissed)) {
@@ -131,8 +132,8 @@ Result<Duration> ParseLostAfter(const PropertyValues& values, const Timers& time
   const Duration asked = timers.heartbeat * std::max(kLeastMissed, missed);
   if (asked >= least) return asked;
   values.Warn(kMissed,
-              StrCat("raised to ", least.count(), " ms, because a lost task has ", kCutoff, " (",
-                     timers.cutoff_after.count(), ") + ", kGrace, " (", timers.grace.count(), ") to stop"),
+              StrCat("raised to ", least.count(), " ms, because a lost task may take ", kCutoff, " (",
+                     timers.cutoff_after.count(), " ms) + ", kGrace, " (", timers.grace.count(), " ms) to stop"),
               warnings);
   return least;
 }
@@ -160,9 +161,10 @@ Status CheckOrder(const Timers& timers) {
   if (LeastCutoff(timers) > timers.cutoff_after) {
     return Error{ErrorCode::kInvalid,
                  StrCat(kCutoff, " (", timers.cutoff_after.count(), ") must be at least ", LeastCutoff(timers).count(),
-                        ": ", kHeartbeat, " (", timers.heartbeat.count(), ") + ", kFresh, " (",
+                        ", which is ", kHeartbeat, " (", timers.heartbeat.count(), ") + ", kFresh, " (",
                         timers.record_fresh.count(), ") + ", (CallTimeout(timers) + kLook).count(),
-                        ": a dead application master must not be mistaken for a lost connection")};
+                        "; after a shorter time, an executor could take a dead application master for a lost "
+                        "connection")};
   }
   return Ok();
 }
@@ -198,7 +200,7 @@ Result<FailureRule> ParseMeaning(std::string_view text, std::string_view name) {
     return Error{ErrorCode::kInvalid,
                  StrCat("expected transient, permanent or a meaning of several words, not ", Quoted(rule.meaning))};
   }
-  if (rule.meaning.empty()) rule.meaning = StrCat("as ", kFailurePrefix, name, " says");
+  if (rule.meaning.empty()) rule.meaning = StrCat("the key ", kFailurePrefix, name, " sets this class");
   if (rule.meaning.size() > kLongestMeaning) {
     return Error{ErrorCode::kInvalid, StrCat("expected a meaning of at most ", kLongestMeaning, " bytes")};
   }

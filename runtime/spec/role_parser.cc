@@ -66,7 +66,7 @@ Status CheckCommand(const PropertyValues& values, const std::string& key) {
   if (command.find('\0') != std::string::npos) return values.Bad(key, "the command contains a NUL character");
   if (command.size() < kMaxStringBytes) return Ok();
   return values.Bad(key, StrCat("the command has ", command.size(), " bytes, and the kernel accepts at most ",
-                                kMaxStringBytes - 1, " in one argument; put it into a script"));
+                                kMaxStringBytes - 1, " in one argument; put the command into a script"));
 }
 
 // Returns the command of a role: the value of the first of `keys` that is set.
@@ -88,20 +88,21 @@ Status ReadResource(const PropertyValues& values, std::string_view keys_of, cons
   const std::string_view own = type == "vcores" ? "vcores" : type == "memory-mb" || type == "memory" ? "memory" : "";
   if (!own.empty()) return values.Bad(key, StrCat("set ", KeyOf(keys_of, own), " instead"));
   const auto amount = ParseAmount(Trim(values.Text(key)));
-  if (!amount) return values.Bad(key, StrCat("expected a whole number, or one with a unit: ", kAmountUnits));
+  if (!amount)
+    return values.Bad(key, StrCat("expected a whole number, or a whole number with one of the units ", kAmountUnits));
   if (type != kGpuType) {
     if (amount->value > 0) resources.others[type] = *amount;
     return Ok();
   }
   if (const std::string gpus = KeyOf(keys_of, "gpus"); values.Has(gpus))
-    return values.Bad(key, StrCat("sets the same as ", gpus, "; remove one of the two keys"));
+    return values.Bad(key, StrCat("this key sets the same amount as ", gpus, "; remove one of the two keys"));
   if (!amount->unit.empty() || amount->value > kMaxGpus)
     return values.Bad(key, StrCat("expected a whole number from 0 to ", kMaxGpus));
   resources.gpus = static_cast<int>(amount->value);
   return Ok();
 }
 
-// Reads all resource types that a role requests, as far as the scheduler has any.
+// Reads the further resource types that a role requests. Only YARN has such types.
 Status ReadResources(const PropertyValues& values, std::string_view keys_of, Resources& resources) {
   if (SchedulerOf(values) != kYarnScheduler) return Ok();
   const std::string prefix = KeyOf(keys_of, "resource.");
@@ -138,7 +139,7 @@ Result<int> ProcessesOf(const PropertyValues& values, std::string_view keys_of, 
   const std::string text(Trim(values.Text(key)));
   if (text == "gpu" && resources.gpus > 0) return resources.gpus;
   if (text == "gpu")
-    return values.Bad(key, StrCat("the task has no GPUs; expected ", KeyOf(keys_of, "gpus"), " as well"));
+    return values.Bad(key, StrCat("the task has no GPUs; set ", KeyOf(keys_of, "gpus"), ", too"));
   if (const auto number = ParseInt(text); number && *number >= 1 && *number <= kMostProcesses)
     return static_cast<int>(*number);
   return values.Bad(key, StrCat("expected 1 to ", kMostProcesses, ", or \"gpu\" for one process per GPU of the task"));
@@ -185,14 +186,14 @@ Result<RoleSpec> ParseRoleAskedFor(const PropertyValues& values, const std::stri
 }
 
 // Refuses a job in which the name of every role is invalid. Next to valid roles, such a name is ignored with a warning,
-// as in TonY. Without valid roles, TonY ran the command once and did not warn: one task instead of the two workers that
-// the user meant. A refusal costs the user a corrected letter; running the command costs the training or its result.
+// as in TonY. Without valid roles, TonY ran the command once and did not warn, e.g. one task instead of the two workers
+// that the user wanted. A refusal costs the user less than a training with the wrong number of tasks.
 Status RefuseInvalidRoleNames(const PropertyValues& values) {
   for (const auto& [key, property] : values.properties().all()) {
     if (!IsInstancesKey(key) || FindKey(key) || Trim(property.value) == "0") continue;
     return values.Bad(
-        key, StrCat("the job has no valid role, and this name is not valid; expected tony.<role>.instances, where ",
-                    "a role's name has lower-case letters only, e.g. worker"));
+        key, StrCat("the role in this key has an invalid name, and no other role has instances; a role's name has ",
+                    "lower-case letters only, e.g. tony.worker.instances"));
   }
   return Ok();
 }
@@ -204,8 +205,8 @@ void WarnOfSingleTask(const PropertyValues& values, Warnings& warnings) {
     if (!row || !row->name.starts_with("tony.<role>.")) continue;
     const std::string role = key.substr(kPrefix.size(), key.find('.', kPrefix.size()) - kPrefix.size());
     if (role == kDriver || values.Has(KeyOf(role, "instances"))) continue;
-    warnings.push_back(StrCat("no role has instances, so the command runs once, as ", kDriver, ":0; tony.", role,
-                              ".instances=N runs it as N tasks of role ", role));
+    warnings.push_back(StrCat("no role has instances, so the command runs once, as task ", kDriver, ":0; set tony.",
+                              role, ".instances=N to run it as N tasks of role ", role));
     return;
   }
 }
@@ -279,7 +280,8 @@ Status CheckTotals(const PropertyValues& values, const std::vector<RoleSpec>& ro
 
 Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
   if (std::ranges::find(roles, Completion::kTracked, &RoleSpec::completion) != roles.end()) return Ok();
-  return Error{ErrorCode::kInvalid, StrCat("no role is tracked, so the job could never end; remove a role from ",
+  return Error{ErrorCode::kInvalid, StrCat("every role is untracked or a sidecar, so the job could never end; remove "
+                                           "a role from ",
                                            "tony.application.untracked.jobtypes or tony.application.sidecar.jobtypes")};
 }
 
@@ -309,17 +311,18 @@ Status ParseRegistration(const PropertyValues& values, std::string_view key, Job
   return Ok();
 }
 
-// Reads the allocation timeout, and warns if its meaning is unclear. The key has had two meanings in TonY, and the
-// wrong one ends a job that only has to queue. If the job also sets the registration timeout of newer TonY releases,
-// the meaning is clear, and no warning is needed.
+// Reads the allocation timeout, and warns if its meaning is unclear. The key has had two meanings in LinkedIn's TonY,
+// and the wrong meaning would end a job that only waits in the queue. If the job also sets the registration timeout of
+// newer TonY releases, the meaning is clear, and no warning is needed.
 Status ParseAllocation(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
   TRY_ASSIGN(const Duration allocation, values.Millis(kAllocationTimeout, -1));
   spec.allocation_timeout = std::max(allocation, Duration(0));
   if (allocation <= Duration(0) || values.Has(kTonyVersion) || values.Has(kRegistrationTimeout)) return Ok();
   values.Warn(
       kAllocationTimeout,
-      StrCat("limits the wait for containers, as in TonY ", kTony053, "; in TonY ", kTony046, " it had the meaning of ",
-             kRegistrationTimeout, "; set ", kTonyVersion, " to the version for which the job was written"),
+      StrCat("this key limits the wait for containers, as in TonY ", kTony053, "; in TonY ", kTony046,
+             ", this key had the meaning of ", kRegistrationTimeout, "; set ", kTonyVersion,
+             " to the version for which the job was written"),
       warnings);
   return Ok();
 }
@@ -420,7 +423,8 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     if (values.Has(kLogDir))
       values.Warn(
           kLogDir,
-          StrCat("TensorBoard is not started for a job without roles; the job's command finds TB_LOG_DIR and TB_PORT"),
+          StrCat("TensorBoard is not started for a job without roles; the job's command can start it with the "
+                 "variables TB_LOG_DIR and TB_PORT"),
           warnings);
     TRY_ASSIGN(RoleSpec role, RoleOfAm(values, kDriver));
     parsed.roles.push_back(std::move(role));

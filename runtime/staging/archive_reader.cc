@@ -84,12 +84,12 @@ Result<std::unique_ptr<ArchiveReader>> ArchiveReader::Open(int fd) {
   archive_read_support_filter_xz(handle);
   archive_read_support_filter_zstd(handle);
   archive_read_support_format_tar(handle);
-  // This format reads a zip by its directory, which is at the end, so a zip that was cut off is noticed.
+  // This format reads a zip by its directory, which is at the end of the file, so an incomplete zip is noticed.
   archive_read_support_format_zip_seekable(handle);
   if (lseek(fd, 0, SEEK_SET) != 0 || archive_read_open_fd(handle, fd, kBlock) != ARCHIVE_OK) {
     const char* text = archive_error_string(handle);
     if (text == nullptr || std::string_view(text) == "Unrecognized archive format")
-      return Error{ErrorCode::kInvalid, "neither a zip nor a tar archive, or one that is cut off"};
+      return Error{ErrorCode::kInvalid, "this file is not a zip or tar archive, or it is cut off"};
     return state->Failure();
   }
   return std::unique_ptr<ArchiveReader>(new ArchiveReader(std::move(state)));
@@ -110,7 +110,7 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::Next() {
   }
   const char* text = archive_error_string(state_->handle);
   if (text != nullptr && std::string_view(text) == "Unrecognized archive format")
-    return Error{ErrorCode::kInvalid, "neither a zip nor a tar archive, or one that is cut off"};
+    return Error{ErrorCode::kInvalid, "this file is not a zip or tar archive, or it is cut off"};
   return state_->Failure();
 }
 

@@ -42,7 +42,7 @@ class ArchiveReader {
   Result<std::optional<ArchiveEntry>> Next();  // nullopt: end of the archive
   // Returns the next piece of the newest entry; nullopt at the end of the entry.
   Result<std::optional<ArchiveData>> NextData();
-  // bytes of the archive read so far
+  // Returns how many bytes of the archive have been read so far.
   int64_t Consumed() const;
 
  private:

@@ -169,17 +169,18 @@ std::string WhyPackageIsRefused(const Package& package, std::string_view platfor
   const auto& [url, hash, has_hash] = package;
   const bool is_url = url.find("://") != std::string_view::npos && url.find_first_of(" \t") == std::string_view::npos;
   if (!is_url || !(url.ends_with(".conda") || url.ends_with(".tar.bz2")))
-    return "expected the URL of a package, a .conda or .tar.bz2";
+    return "expected the URL of a package file (.conda or .tar.bz2)";
   if (has_hash && !IsHex(hash, 32) && Sha256Of(hash).empty())
-    return "expected after the # the MD5 (32 hexadecimal digits) or SHA-256 (64), in lower case";
+    return "expected an MD5 (32 hexadecimal digits) or a SHA-256 (64) in lower case after the #";
   if (url.starts_with(kLocal) && Sha256Of(hash).empty())
-    return "a file of this machine needs its SHA-256 after a #; \"conda list --explicit --sha256\" writes "
-           "it";
+    return "a package that is a file on this machine needs its SHA-256 after a #; \"conda list --explicit --sha256\" "
+           "writes lines with a SHA-256";
   const std::string_view folders = url.substr(0, url.rfind('/'));
   const std::string_view folder = folders.substr(folders.rfind('/') + 1);  // e.g. "linux-64", "noarch"
   const std::string_view system = folder.substr(0, folder.find('-'));
   const bool is_platform = system.size() < folder.size() && (system == "linux" || system == "osx" || system == "win");
-  if (is_platform && folder != platform) return StrCat("a package for ", folder, ", but this machine is ", platform);
+  if (is_platform && folder != platform)
+    return StrCat("this package is for ", folder, ", but this machine is ", platform);
   return "";
 }
 
@@ -245,9 +246,9 @@ Status CheckHasNoHardLinks(const fs::path& client, const fs::path& folder) {
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     struct stat info {};
     if (lstat(entry->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink == 1) continue;
-    return RefuseLock(StrCat(client.filename().string(), " made a hard link in place of a copy, ",
+    return RefuseLock(StrCat(client.filename().string(), " made a hard link instead of a copy: ",
                              entry->path().lexically_relative(folder).string(),
-                             ", which would make its package cache read-only"));
+                             "; with this link, TonY would make the package cache read-only"));
   }
   return Ok();
 }
@@ -257,7 +258,8 @@ Status CheckHasNoHardLinks(const fs::path& client, const fs::path& folder) {
 Status RelocateCondaEnvironment(const fs::path& folder, const fs::path& to) {
   const std::string from = folder.string();
   if (to.string().size() > from.size())
-    return Error{ErrorCode::kInvalid, StrCat("relocate ", from, ": the new path ", to.string(), " is longer")};
+    return Error{ErrorCode::kInvalid,
+                 StrCat("cannot relocate ", from, ", because the new path ", to.string(), " is longer")};
   const std::string slashes(from.size() - to.string().size() + 1, '/');
   const std::string as_long = StrCat(to.parent_path().string(), slashes, to.filename().string());
   TRY(RelocateScripts(folder / "bin"));
@@ -310,7 +312,8 @@ Result<std::vector<LocalPackage>> LocalPackagesOf(std::string_view lock, std::st
     if (!marked)
       return RefuseLine(
           number, line,
-          StrCat("expected below the line ", kMark, ", because conda's clients treat packages above it differently"));
+          StrCat("expected this line below the line ", kMark,
+                 ", because conda's clients treat packages above that line differently"));
     const Package package = Parse(line);
     if (const std::string wrong = WhyPackageIsRefused(package, platform); !wrong.empty())
       return RefuseLine(number, line, wrong);

@@ -127,7 +127,8 @@ FileKind KindOfLock(const fs::path& file) {
 }
 
 constexpr std::string_view kFolderOfThisMachine =
-    "this line names a folder or file of this machine, and a lock file does not pin its content; put it into src_dir";
+    "this line names a folder or file of this machine, whose content a lock file does not pin; put the folder or file "
+    "into src_dir";
 
 // Accepts lines such as "name==1.2 ; marker --hash=sha256:..." and "name @ https://host/x.whl#sha256=...", options, and
 // comments.
@@ -147,7 +148,8 @@ Status CheckRequirements(std::string_view text) {
         word.starts_with("--constraint"))
       return RefuseLine(
           number, line,
-          "this line names another file, and a lock file does not pin its content; put its lines into this file");
+          "this line names another file, whose content this lock file does not pin; copy the lines of that file into "
+          "this file");
     if (word.starts_with('-')) continue;
     any = true;
     if (word.find("==") == std::string_view::npos && word.find(" @ ") == std::string_view::npos)
@@ -260,10 +262,12 @@ fs::path FindOnPath(std::string_view name) {
 
 Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check) {
   int out[2], err[2];
-  if (pipe2(out, O_CLOEXEC) != 0) return Error{ErrorCode::kUnavailable, StrCat("make a pipe: ", ErrnoText(errno))};
+  if (pipe2(out, O_CLOEXEC) != 0)
+    return Error{ErrorCode::kUnavailable, StrCat("cannot make a pipe: ", ErrnoText(errno))};
   const UniqueFd output(out[0]);
   UniqueFd to_output(out[1]);
-  if (pipe2(err, O_CLOEXEC) != 0) return Error{ErrorCode::kUnavailable, StrCat("make a pipe: ", ErrnoText(errno))};
+  if (pipe2(err, O_CLOEXEC) != 0)
+    return Error{ErrorCode::kUnavailable, StrCat("cannot make a pipe: ", ErrnoText(errno))};
   const UniqueFd errors(err[0]);
   UniqueFd to_errors(err[1]);
   TRY_ASSIGN(const pid_t pid, Spawn(tool, to_output.get(), to_errors.get()));
@@ -273,8 +277,8 @@ Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check) 
   ToolEnd end;
   int status = 0;
   pollfd wanted[2] = {{output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}};
-  // Waits until the process has exited, not until the pipes are closed, because a child of the process may hold the
-  // pipes open.
+  // Waits until the process has exited. The end of the pipes would not suffice, because a child of the process may keep
+  // the pipes open.
   while (waitpid(pid, &status, WNOHANG) == 0) {
     const Status wish = check();
     if (!wish.ok()) {
@@ -367,7 +371,7 @@ bool IsUvLock(const fs::path& file) {
 Result<EnvironmentRecipe> UvEnvironment(const fs::path& file, StageMeter& meter) {
   const fs::path program = FindOnPath("uv");
   if (program.empty())
-    return RefuseLock("uv is needed to make the environment and is not in PATH; install it: pip install uv");
+    return RefuseLock("the environment needs uv, which is not in PATH; install uv: pip install uv");
   TRY_ASSIGN(const UvLock lock, ReadUvLock(file));
   const Uv uv(program, meter);
   TRY_ASSIGN(const std::string python, FindPython(uv, lock));

@@ -93,7 +93,7 @@ class TarGz {
   }
 
  private:
-  static Error Failure() { return {ErrorCode::kCannotWrite, StrCat("write an archive: ", ErrnoText(errno))}; }
+  static Error Failure() { return {ErrorCode::kCannotWrite, StrCat("cannot write an archive: ", ErrnoText(errno))}; }
   Status AddLong(char type, std::string_view text) {
     const auto size = static_cast<int64_t>(text.size()) + 1;
     TRY(Add(type, "././@LongLink", "", 0, 0, size));

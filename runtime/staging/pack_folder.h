@@ -1,4 +1,4 @@
-// Packs a folder as .tar.gz for another machine, where a program that is not TonY's unpacks it, e.g. a NodeManager.
+// Packs a folder as .tar.gz for another machine, where another program unpacks the archive, e.g. a NodeManager.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace tony {
 
 // Packs the content of `folder` into the empty file `to`; the caller still owns the descriptor. Names, executable bits,
-// link targets and times in whole seconds are kept. The user who unpacks the archive owns its content and may write and
-// remove it, because a NodeManager could not clean up read-only folders such as the store's. `on_packed` receives the
-// number of bytes read since the last call; an error from it ends the packing. kInvalid: content cannot be read, or a
-// file became shorter meanwhile. kCannotWrite: `to` cannot be written.
+// link targets and times in whole seconds are kept. The user who unpacks the archive owns its content, and may write
+// and remove this content. Read-only folders, as the store has them, could not be removed by a NodeManager. `on_packed`
+// receives the number of bytes read since the last call; an error from it ends the packing. kInvalid: content cannot be
+// read, or a file became shorter meanwhile. kCannotWrite: `to` cannot be written.
 Status PackFolder(const std::filesystem::path& folder, int to, const std::function<Status(int64_t bytes)>& on_packed);
 
 }  // namespace tony

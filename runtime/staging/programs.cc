@@ -173,7 +173,7 @@ Status RemoveForeignFolder(const fs::path& folder) {
   if (!IsThere(folder) || IsPrivateToUser(folder)) return Ok();
   const fs::path aside = folder.parent_path() / StrCat(".", folder.filename().string(), "-of-others-", RandomHex(4));
   if (rename(folder.c_str(), aside.c_str()) != 0 && errno != ENOENT)
-    return FileError(ErrorCode::kCannotWrite, "other users may write to this folder, and it cannot be renamed:", folder,
+    return FileError(ErrorCode::kCannotWrite, "cannot rename this folder, to which other users may write:", folder,
                      errno);
   (void)RemoveTree(aside);
   return Ok();
@@ -227,7 +227,8 @@ Result<std::string> MakeEntry(const fs::path& store, const std::vector<fs::path>
 Result<StoredPrograms> StorePrograms(const fs::path& home, const std::vector<fs::path>& installed, Instant now) {
   const fs::path store = StoreOf(home);
   if (!AllowsExecution(store))
-    return Error{ErrorCode::kNotPermitted, StrCat(store.string(), ": its file system is mounted noexec")};
+    return Error{ErrorCode::kNotPermitted, StrCat("programs cannot run in ", store.string(),
+                                                   ", because its file system is mounted noexec")};
   TRY(RemoveForeignFolder(store));
   TRY(MakeFolder(store));
   const RealClock clock;

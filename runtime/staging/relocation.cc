@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kLongestFile = 1 << 20;
-// The beginning of a script that pip and uv write if a "#!" line cannot hold the path. sh replaces itself by Python,
-// and Python reads the two lines as one string.
+// The beginning of a script that pip and uv write if the path is too long for a "#!" line. sh replaces itself by
+// Python, and Python reads the two lines as one string.
 constexpr std::string_view kShellStart = "#!/bin/sh\n'''exec' ";
 // The task's folder, in a form that every shell understands. The executor sets TONY_NOTICE_FILE to a file in this
 // folder.
@@ -215,8 +215,8 @@ fs::path EndOfLinks(fs::path path) {
   return path;
 }
 
-// Returns a hint that names the place of the program in the environment. The place varies, because some people pack the
-// environment's folder, and others only its content.
+// Returns a hint that names the place of the program in the environment. The place varies, because some archives
+// contain the environment's folder, and others only the content of the folder.
 std::string Hint(const std::string& program, const fs::path& venv) {
   std::error_code error;
   const fs::path name = fs::path(program).filename();

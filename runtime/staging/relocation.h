@@ -1,7 +1,7 @@
 // Some files of a source contain the path where the source was. In the copies, this path is changed as follows:
 //
-//   bin/TOOL of a Python environment    its first line, or pip's form of a long one, leads to the Python in the same
-//                                       folder
+//   bin/TOOL of a Python environment    the first line leads to the Python in the same folder. If the line would be too
+//                                       long, pip writes two lines in its place, which are changed in the same way
 //   bin/activate                        VIRTUAL_ENV leads to the environment in the task's folder
 //   *.pth, __editable__*_finder.py      a folder of src_dir, e.g. of an editable installation, is replaced by the
 //                                       task's copy of the folder

@@ -106,7 +106,7 @@ class Listing {
   }
 
  private:
-  // Facts that hold for everything in one folder.
+  // Facts that apply to all content of one folder.
   struct Scope {
     // True: the job names the folder, or a folder above it.
     bool named = false;
@@ -114,7 +114,7 @@ class Listing {
     bool whole = false;
     // True: no .tonyignore has been found so far, so .gitignore applies.
     bool git = true;
-    // The rule that leaves out everything here that the job does not name; empty: no such rule.
+    // The rule that leaves out all content of the folder that the job does not name; empty: no such rule.
     std::string left_out;
   };
 

@@ -1,6 +1,6 @@
 // Remembers the hashes of a source's files, so that a second submit need not read e.g. 800 MB again. A file is
 // identified by its stamp (entry_store.h). This is only a cache: a file without a remembered hash is read. A wrong hash
-// never makes a wrong entry in the store, because everything that is put into the store is hashed on the way. A wrong
+// never makes a wrong entry in the store, because all content is hashed again when it is copied into the store. A wrong
 // hash only causes a submit to be refused.
 //
 // A hash is wrong if a file changes and its stamp does not. This can happen if a program writes through a memory
@@ -36,8 +36,8 @@ class HashCache {
 
   // Returns the hash; "" if it is not known.
   std::string Find(const FileStamp& stamp);
-  // Remembers a hash, except if the file changed shortly before `read`, the time at which reading the file began. The
-  // caller must have checked that the file had the same stamp after the reading.
+  // Remembers a hash. `read` is the time at which the reading of the file began. The hash is not remembered if the file
+  // changed shortly before that time. The caller must have checked that the file had the same stamp after the reading.
   void Add(const FileStamp& stamp, const std::string& hash, Instant read);
   // Writes the hashes that were found or added since Load(), if they differ from what Load() read.
   void Keep() const;

@@ -28,7 +28,7 @@ constexpr int64_t kMostUnpacked = int64_t{128} << 30;
 constexpr int64_t kMostRatio = 250;
 constexpr int64_t kFreeOfRatio = int64_t{1} << 30;
 // Staging leaves this much of the disk free, because other programs and the jobs themselves write to the disk. On a
-// small disk it leaves only a twentieth free (1 / kLeaveFreePart).
+// small disk, staging leaves only a twentieth of the disk free (1 / kLeaveFreePart).
 constexpr int64_t kLeaveFree = int64_t{256} << 20;
 constexpr int64_t kLeaveFreePart = 20;
 
@@ -123,7 +123,7 @@ Result<PlannedSources> PlanSources(const JobSpec& spec, const std::filesystem::p
 // Returns the files of a source in a cluster's file system: the source itself, or the files in the folder. Errors do
 // not name the source.
 using ListRemoteFiles = std::function<Result<std::vector<RemoteFile>>(const FileSpec&)>;
-// Returns kInvalid. For jobs that have no cluster.
+// A ListRemoteFiles for jobs without a cluster. It always returns kInvalid.
 Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&);
 
 // Stages all sources of a job; blocks until they are in the store. `as_tony` has the meaning that SelectSources()

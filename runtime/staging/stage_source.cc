@@ -34,7 +34,8 @@ Result<OpenSource> OpenForReading(const fs::path& path, int more_flags = 0) {
 
 Error Changed(const fs::path& path) {
   return {ErrorCode::kUnavailable, StrCat("cannot read ", path.string(),
-                                          ": the source changed while it was read; submit again when it is complete")};
+                                          ": the source changed while it was read; submit the job again when the "
+                                          "source is complete")};
 }
 
 // Returns the file's stamp at this moment. For a file that cannot be checked it returns a stamp that no file has.
@@ -130,7 +131,7 @@ class Stager {
     return StagedSource{std::move(entry), content};
   }
 
-  // Changes the files of an unpacked archive that contain the path where the archive was packed. The result must not
+  // Changes those files of an unpacked archive that contain the path of the folder that was packed. The result must not
   // depend on the job, because the entry is named after the archive, and other jobs share the entry.
   static Status Relocate(const fs::path& folder, const CopyPlace& place) {
     TRY_ASSIGN(const SourceListing listing, ListSource(folder, {}));

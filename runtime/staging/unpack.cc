@@ -50,10 +50,10 @@ Error Refuse(const std::string& name, std::string_view why) {
 Result<std::string> CleanName(const std::string& name) {
   if (!IsUtf8(name)) return Refuse(name, "the name of the entry is not UTF-8");
   if (name.empty()) return Error{ErrorCode::kInvalid, "an entry of the archive has no name"};
-  if (name.front() == '/') return Refuse(name, "an absolute name");
+  if (name.front() == '/') return Refuse(name, "the entry's name is an absolute path");
   std::vector<std::string> parts;
   for (std::string& part : Split(name, '/')) {
-    if (part == "..") return Refuse(name, "a name with \"..\"");
+    if (part == "..") return Refuse(name, "the entry's name contains \"..\"");
     if (!part.empty() && part != ".") parts.push_back(std::move(part));
   }
   return Join(parts, "/");
@@ -78,7 +78,7 @@ class Unpacker {
       TRY_ASSIGN(const auto entry, archive_.Next());
       if (!entry) return Ok();
       if (++entries_ > limits_.entries)
-        return Error{ErrorCode::kInvalid, StrCat("more than ", limits_.entries, " entries")};
+        return Error{ErrorCode::kInvalid, StrCat("the archive has more than ", limits_.entries, " entries")};
       TRY(Take(*entry));
       TRY(Tell());
     }
@@ -89,7 +89,7 @@ class Unpacker {
     if (entry.encrypted) return Refuse(entry.name, "the entry is encrypted");
     if (name.empty() && entry.kind == ArchiveEntry::Kind::kFolder) return Ok();
     if (name.empty())
-      return Refuse(entry.name, "the entry's name is the folder itself into which the archive is unpacked");
+      return Refuse(entry.name, "the entry has the name of the folder into which the archive is unpacked");
     switch (entry.kind) {
       case ArchiveEntry::Kind::kFolder:
         return tree_.MakeFolder(name, entry.modified);
@@ -152,7 +152,7 @@ class Unpacker {
       return Ok();
     }
     return Refuse(entry.name,
-                  StrCat("more than ", limits_.bytes >> 20, " MB unpacked, together with the entries before"));
+                  StrCat("this entry and the entries before it unpack to more than ", limits_.bytes >> 20, " MB"));
   }
 
   // Reports the position in the archive. In a zip the position also moves backwards.

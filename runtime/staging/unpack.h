@@ -1,4 +1,4 @@
-// Writes a new tree of files, which becomes read-only. Nothing is written outside of the tree, whatever the names are.
+// Writes a new tree of files, which becomes read-only. No name can lead to a place outside of the tree.
 #pragma once
 
 #include <time.h>
@@ -60,12 +60,12 @@ class TreeWriter {
 
 // Unpacks an archive of unknown origin into a new tree.
 
-// Unpacks the archive `fd` into `tree`. kInvalid: an entry is refused; the message has the entry's name. Refused are
-// absolute names, names with "..", names that lead through links, files in the place of an earlier folder, names that
-// are not UTF-8 or too long, devices, pipes, sockets, hard links to anything except an earlier file of the archive, and
-// encrypted entries. Archives that are empty, cut off, damaged, or beyond the limits are refused with kInvalid, too.
-// Setuid and setgid bits are dropped. Symbolic links are kept wherever they point, and never followed. A failure leaves
-// a partial tree in `tree`, and nothing elsewhere.
+// Unpacks the archive `fd` into `tree`. kInvalid: an entry is refused; the message has the entry's name. These entries
+// are refused: absolute names, names with "..", names that lead through links, and names that are not UTF-8 or too
+// long. Devices, pipes, sockets, encrypted entries, and files in the place of an earlier folder are also refused. A
+// hard link to anything except an earlier file of the archive is refused, too. Archives that are empty, cut off,
+// damaged, or beyond the limits are refused with kInvalid, too. Setuid and setgid bits are dropped. Symbolic links are
+// kept wherever they point, and never followed. A failure leaves a partial tree in `tree`, and nothing elsewhere.
 Status Unpack(int fd, TreeWriter& tree, const UnpackLimits& limits, SpaceGuard& space, StageMeter& meter);
 
 }  // namespace tony

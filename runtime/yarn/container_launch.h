@@ -1,13 +1,13 @@
 // Data that a job's processes on other machines receive at their start, in addition to their files. The data is passed
 // as secrets in the container's credentials (hadoop/credentials.h), the only private way into a YARN container. A
-// container's environment and command stand in launch_container.sh, which the node's pages show to everybody. Values;
-// all functions are pure except VariableOfContainer().
+// container's environment and command are written into launch_container.sh, which the node's pages show to everybody.
+// Values; all functions are pure except VariableOfContainer().
 //
 //   tony.job, tony.attempt      "application_1700000000000_0001", "worker:3#1"
 //   tony.token, tony.secrets    the records with these names (records/job_records.h)
 //   tony.spec                   the job spec (JSON); if missing, it is in the file kSpecFile in the container's folder
 //   tony.lease, tony.staged     the records am.lease and staged.json; paths of entries are names in that folder
-//   tony.lease-place            where the record am.lease is renewed (JSON); if missing, the executor cannot read it
+//   tony.lease-place            the place of the record am.lease (JSON); if missing, the executor cannot read am.lease
 //   tony.tls, tony.executor-tls TLS identities of this process, and of the executors that it starts: <alias>.ca,
 //                               .certificate, .key (PEM)
 //

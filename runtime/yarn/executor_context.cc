@@ -64,9 +64,9 @@ void AddEnvironment(const std::map<std::string, std::string>& variables, LaunchC
   for (const auto& [name, value] : variables) context.environment[name] = QuoteValue(value);
 }
 
-// A node quotes the end of this file in its diagnostics. If the shell or the loader cannot start the program, it writes
-// the reason into this file. The program itself writes its log to standard output, and only its reason to end
-// (LastWords) to this file.
+// Redirects standard error to the file `stderr` in the log folder, because a node quotes the end of this file in its
+// diagnostics. If the shell or the loader cannot start the program, the file receives the reason. The program itself
+// writes its log to standard output, and only its reason to end (LastWords) to this file.
 constexpr const char* kShellsError = " 2>>'<LOG_DIR>/stderr'";
 
 }  // namespace
@@ -90,8 +90,8 @@ Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const Execu
   } else {
     told.spec = ToJson(job.spec);
     if (told.spec.size() > kLargestSpecInLaunch)
-      return InvalidError("the job's spec has ", told.spec.size(),
-                          " bytes, too many for the credentials, and was not sent as a file");
+      return InvalidError("the job's spec is too large for the credentials (", told.spec.size(),
+                          " bytes), and it was not sent as a file");
   }
   AddTo(context.credentials, told);
   for (const auto& [name, value] : job.spec.container_env)

@@ -4,8 +4,8 @@
 //   export NAME="value"
 //   exec /bin/bash -c "command"
 //
-// Before that, it replaces {{NAME}} with $NAME, <LOG_DIR> with the log folder, and <CPS> with a colon. The shell
-// interprets a backslash, $, " and ` in both lines, and a command is read by two shells. Pure.
+// Before that, the NodeManager replaces {{NAME}} with $NAME, <LOG_DIR> with the log folder, and <CPS> with a colon. The
+// shell interprets a backslash, $, " and ` in both lines, and a command is read by two shells. Pure.
 #pragma once
 
 #include <map>
@@ -38,7 +38,7 @@ struct ExecutorInputs {
   JobId job;
   JobSpec spec;
   JobSecrets secrets;  // includes the executors' TLS identity
-  // Address of the AM as a number, because a static executor cannot resolve names.
+  // The record has the numeric address of the AM, because a static executor cannot resolve names.
   LeaseRecord lease;
   LeasePlace lease_place;
   StagedFiles staged;

@@ -119,7 +119,8 @@ void GangHold::GiveBack(Gang& gang, Instant now, News& news) {
   gang.rests = true;
   gang.until = now + AtRandom(hold_ * (1 << std::min(gang.holds++, kMostDoublings)) / 2);
   gang.why = StrCat("released ", there, " of ", Counted(std::ssize(gang.members), "container"), " at ", ToIso8601(now),
-                    ", because the others were not granted in time; requests all again at ", ToIso8601(*gang.until));
+                    ", because the others were not granted in time; requests all of them again at ",
+                    ToIso8601(*gang.until));
 }
 
 void GangHold::HandOutComplete(News& news) {

@@ -6,9 +6,9 @@
 //     |    v
 //   resting: granted containers have been released, and nothing is requested
 //
-// A hold is the time for which granted containers wait for the others. A rest is the time without requests after a
-// hold that ended without all containers. Both have random lengths. If two jobs hold containers that the other job
-// needs, one of them therefore releases its containers while the other still requests.
+// A hold is the time for which granted containers wait for the others. A rest is the time without requests after a hold
+// that ended without all containers. Both have random lengths. Therefore, if each of two jobs keeps containers that the
+// other job needs, one job releases its containers while the other job still requests containers.
 #pragma once
 
 #include <cstdint>

@@ -60,8 +60,8 @@ class Look {
 
   Result<std::vector<RemoteFile>> InFolder(const std::string& path, const FileSpec& file) {
     if (file.archive || file.name != std::filesystem::path(path).filename()) {
-      return Refused(StrCat("the path is a folder in HDFS, whose files a task finds under their own names; expected ",
-                            file.archive ? "an archive" : "a file, or no ::NAME"));
+      return Refused(StrCat("the path is a folder in HDFS, and a task finds its files under their own names; expected ",
+                            file.archive ? "an archive" : "a file, or a folder without ::NAME"));
     }
     std::vector<RemoteFile> files;
     TRY(AddFilesOf(path, "", files));
@@ -69,12 +69,12 @@ class Look {
       if (IsReservedFileName(one.name))
         return Refused(StrCat("TonY itself writes a file ", one.name, " into the task's folder"));
     if (files.empty())
-      return Refused("the path is a folder in HDFS without files of its own, and files in subfolders are not used");
+      return Refused("the folder in HDFS has no files directly in it, and TonY does not use files in its subfolders");
     return files;
   }
 
-  // Returns the files of a folder and its subfolders. Unlike a folder on this machine, empty folders are left out, and
-  // the number of files is limited, because each container receives the list.
+  // Returns the files of a folder and its subfolders. Empty folders are left out, and the number of files is limited,
+  // because each container receives the list. A folder on this machine has neither restriction.
   Result<std::vector<RemoteFile>> InTree(const std::string& path) {
     std::vector<RemoteFile> files;
     std::vector<std::string> folders = {""};
@@ -84,7 +84,7 @@ class Look {
       for (const std::string& name : below) folders.push_back(In(inside, name));
       if (folders.size() > kMostInFolder) return TooMany();
     }
-    if (files.empty()) return Refused("the path is a folder in HDFS without files");
+    if (files.empty()) return Refused("the folder in HDFS and its subfolders have no files");
     return files;
   }
 
@@ -143,7 +143,7 @@ hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& f
           .size = file.size,
           .modified = file.modified,
           .kind = file.is_packed ? LocalResource::Kind::kArchive : LocalResource::Kind::kFile,
-          // As in TonY, nodes keep the file for the user's next job.
+          // As with the Java TonY, nodes keep the file for the user's next job.
           .visibility = LocalResource::Visibility::kPrivate};
 }
 
@@ -159,8 +159,8 @@ Result<bool> IsJobThere(HdfsCalls& calls, const YarnCluster& cluster, const JobI
   return WasFound(calls.GetEntry(JobFolderOf(cluster, job).path));
 }
 
-// Returns true if the job has ended. An AM holds its checkpoint folder only while it runs, so a job that the
-// ResourceManager does not know has ended.
+// Returns true if the job has ended. A job that is the holder of a checkpoint folder had a running AM, so the
+// ResourceManager knew the job. A job that the ResourceManager does not know any more has ended.
 Result<bool> HasJobEnded(const YarnCluster& cluster, const JobId& job) {
   const auto calls = CallsTo(cluster);
   TRY_ASSIGN(const bool is_there, IsJobThere(*calls, cluster, job));

@@ -14,11 +14,11 @@
 
 namespace tony {
 
-// Returns the file. If the source is a folder, returns all files directly in it under their own names, as TonY did. If
-// `file.name` is empty, the content belongs into the task's folder itself. The result is then the archive, or all files
-// in the folder and its subfolders, named by their paths below the folder. Blocks; any thread. Errors do not name the
-// source. kInvalid: the source does not exist, is not in the cluster's own HDFS, or has the wrong type. kNotPermitted:
-// this user may not read it. kUnavailable: HDFS does not answer.
+// Returns the file. If the source is a folder, returns all files directly in it under their own names, like the Java
+// TonY. If `file.name` is empty, the content belongs into the task's folder itself. The result is then the archive, or
+// all files in the folder and its subfolders, named by their paths below the folder. Blocks; any thread. Errors do not
+// name the source. kInvalid: the source does not exist, is not in the cluster's own HDFS, or has the wrong type.
+// kNotPermitted: this user may not read it. kUnavailable: HDFS does not answer.
 Result<std::vector<RemoteFile>> FindHdfsFiles(const YarnCluster& cluster, const FileSpec& file);
 
 // Returns the path of a source in HDFS. kInvalid: the source is not in the cluster's own HDFS.
@@ -31,9 +31,9 @@ Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& 
 // Returns the file as an entry of a node's launch context.
 hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file);
 
-// Checkpoints of a job on YARN. They are in HDFS, or in a folder that all nodes share. Records in HDFS, which all
-// jobs of the user on the cluster share, name the job that holds each checkpoint folder. Checkpoints in HDFS that
-// another user wrote are never used.
+// Checkpoints of a job on YARN. They are in HDFS, or in a folder that all nodes share. Records in HDFS, which all jobs
+// of the user on the cluster share, name the job that uses each checkpoint folder. Checkpoints in HDFS that another
+// user wrote are never used.
 
 // Returns the checkpoints for the AM. Another job counts as ended if its status or the ResourceManager shows that.
 CheckpointPlace CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec);

@@ -42,7 +42,7 @@ LocalResource::Kind KindOf(bool is_archive) {
 // An upload may last a day while bytes keep moving. Between the last byte and the answer a DataNode may be busy.
 constexpr Duration kLongestUpload = std::chrono::hours(24), kLongestStall = std::chrono::seconds(60);
 
-// Creates a file without a name. It disappears when its descriptor is closed.
+// Creates a file without a name. The file disappears when its descriptor is closed.
 Result<UniqueFd> Scratch(const fs::path& folder) {
   std::string path = (folder / "tony-pack-XXXXXX").string();
   UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
@@ -119,8 +119,8 @@ Result<Body> Sending::Open(const HdfsSource& source, bool is_folder) {
   return body;
 }
 
-// Returns why the connection broke in every try. To find out, it sends a single byte: if HDFS refuses that byte, no
-// other bytes are under way, so the answer can be read.
+// Returns why the connection broke in every try. This function sends a single byte to find the reason. If HDFS refuses
+// that byte, no other bytes are under way, so the answer can be read.
 Error Sending::ReasonOf(const Error& broken, int fd) {
   const std::string path = StrCat(store_.folder, "/", hadoop::kUnfinishedPut, "reason-", RandomHex(8));
   const FilePart byte{.fd = fd, .length = 1};

@@ -1,5 +1,5 @@
-// Uploads what a job's processes need on a node into the user's folder of HDFS: the results of local staging, and our
-// programs.
+// Uploads the files that a job's processes need on a node to the user's folder in HDFS: the results of local staging,
+// and our programs.
 //
 //   FOLDER/<hash>, <hash>-x     a file, with the name of its entry in $TONY_HOME/staged
 //   FOLDER/<hash>-tree.tar.gz   a folder; the node unpacks it

@@ -42,7 +42,7 @@ void LeaseReader::Ask() {
                        [this](const Result<HttpResponse>& response) { Take(response); });
 }
 
-// Asks the next NameNode if this one is standby, or gives no answer.
+// Asks the next NameNode if this one is in standby or does not answer.
 void LeaseReader::Take(const Result<HttpResponse>& response) {
   const auto lease = LeaseIn(response);
   const bool is_answer = lease.ok() || lease.error().code == ErrorCode::kNotFound;
@@ -62,12 +62,14 @@ Result<std::optional<LeaseRecord>> LeaseReader::LeaseIn(const Result<HttpRespons
   if (is_missing || looked_for_folder) return std::optional<LeaseRecord>();
   TRY_ASSIGN(const auto attributes, hadoop::XattrsIn(response->body));
   const auto bytes = attributes.find(kBytesAttribute);
-  if (bytes == attributes.end()) return UnavailableError(subject, ": the record is not in an attribute");
+  if (bytes == attributes.end())
+    return UnavailableError(subject, ": the file has no attribute ", kBytesAttribute,
+                            ", which should contain the record");
   TRY_ASSIGN(LeaseRecord lease, LeaseRecordFromJson(bytes->second));
   return std::optional(std::move(lease));
 }
 
-// A reason is logged when it changes, because an AM may be away for minutes.
+// A reason is logged only if it differs from the last one, because the record may be unreadable for minutes.
 void LeaseReader::Tell(const Result<std::optional<LeaseRecord>>& lease) {
   const std::string error = lease.ok() ? "" : lease.error().message;
   if (std::exchange(last_error_, error) != error && !error.empty())

@@ -41,10 +41,10 @@ class LeaseReader {
   const LeasePlace place_;
   const Duration limit_;
   std::optional<LeaseRecord> first_;
-  // The NameNode that answered last, and how many have not been asked in this read.
+  // The index of the NameNode to ask, and the number of NameNodes that have not been asked in this read.
   size_t name_node_ = 0, unasked_ = 0;
-  // The record did not exist, so the next read looks for the job's folder. That check takes the place of a read of the
-  // record, because the reads of a job are counted (executor/lease_sight.h).
+  // True if the record did not exist at the last read. The next read then looks for the job's folder and not for the
+  // record, because the number of reads of a job is limited (executor/lease_sight.h).
   bool looks_for_folder_ = false;
   std::string last_error_;
   OnLease done_;

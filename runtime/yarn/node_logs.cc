@@ -38,7 +38,7 @@ Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stre
   const std::string url =
       StrCat(node, "/ws/v1/node/containers/", container, "/logs/", stream, "?size=-", kMostOfNodeLog);
   TRY_ASSIGN(const HttpResponse response, Get(url));
-  if (response.status == 404) return NotFoundError(url, ": the node does not have it");
+  if (response.status == 404) return NotFoundError(url, ": the node no longer has this log");
   if (response.status != 200) return UnavailableError(url, ": HTTP ", response.status);
   return Annotate(NodeLogIn(response.body, stream), url);
 }
@@ -176,7 +176,7 @@ Result<AggregatedLogs::Folder> AggregatedLogs::FindFolder() {
     TRY_ASSIGN(auto folder, LookIn(looked.back()));
     if (folder) return *std::move(folder);
   }
-  return NotFoundError(Join(looked, ", "), ": no node has moved logs of the job to this folder yet");
+  return NotFoundError(Join(looked, ", "), ": no node has moved logs of the job there yet");
 }
 
 Result<hadoop::AggregatedLog> AggregatedLogs::ReadFrom(const std::string& path, int64_t length,
@@ -206,8 +206,9 @@ Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::str
   if (is_log) return excerpt;
   if (failure) return *std::move(failure);
   if (is_found)
-    return NotFoundError(folder.path, ": the container's node has moved other logs to this folder, and no ", stream);
-  return NotFoundError(folder.path, ": the container's node has not moved logs to this folder yet");
+    return NotFoundError(folder.path, ": the node has moved the container's logs to this folder, and ", stream,
+                         " is not among them");
+  return NotFoundError(folder.path, ": the node has not moved the container's logs to this folder yet");
 }
 
 }  // namespace tony

@@ -125,7 +125,7 @@ Verdict MakeVerdict(FinalState state, OutcomeClass cls, std::string message) {
   return made;
 }
 
-// Returns the verdict that an AM has sent to the ResourceManager. Its first line of diagnostics is the first cause.
+// Returns the verdict that an AM has sent to the ResourceManager. The first line of the diagnostics is the first cause.
 Verdict VerdictOfMaster(const hadoop::ApplicationReport& report) {
   const std::string cause = hadoop::FirstLine(report.diagnostics);
   if (report.final_status == hadoop::FinalStatus::kSucceeded)
@@ -144,7 +144,7 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
   if (is_of_master && report.final_status != hadoop::FinalStatus::kUndefined) return VerdictOfMaster(report);
   if (Has(report.diagnostics, "exceeded the lifetime"))  // text of RMAppLifetimeMonitor
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout,
-                   "YARN ended the job, because its application master did not end it at tony.application.timeout");
+                   "YARN ended the job, because the application master did not end it after tony.application.timeout");
   // A client that waited too long for the start of the AM has ended the application.
   if (const size_t late = report.diagnostics.find(kStartedTooLate); late != std::string::npos)
     return verdict(FinalState::kFailed, OutcomeClass::kTimeout, hadoop::OneLine(report.diagnostics.substr(late)));

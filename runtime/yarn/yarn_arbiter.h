@@ -13,7 +13,7 @@
 //   no answer                                  kKept: an RM that does not answer may still run the application
 //
 // The epoch of an AM is a thousand times the number of its attempt, plus the number of the process in this attempt. A
-// report of a second attempt or a later one therefore shows which AMs lead no more, wherever they run.
+// report of a second attempt or a later one therefore shows which AMs are no longer leader, wherever they run.
 //
 // An AM that the RM has given up may still be alive, stopped or behind a broken network, and its last writes may be
 // under way. A process that finalizes a lost job therefore first seals the job's journal (records/journal_store.h).
@@ -38,8 +38,8 @@ inline constexpr int64_t kEpochsPerAttempt = 1000;
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report);
 
 // Returns the final status of a job whose application the ResourceManager has ended and whose AM wrote no final status.
-// It is made from the job's last status and from the readable part of its journal (nullopt: no journal). If the journal
-// contains a verdict, that verdict is used: the AM reached it and had stopped all tasks because of it. Pure.
+// The status is made from the job's last status and from the readable part of its journal (nullopt: no journal). If the
+// journal contains a verdict, that verdict is used: the AM reached it and had stopped all tasks because of it. Pure.
 JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
                            const hadoop::ApplicationReport& report);
 

@@ -25,7 +25,8 @@ Result<LogExcerpt> FetchMoved(const JobId& job, const std::string& link, const s
   return AggregatedLogs(cluster, job).Fetch(link, stream);
 }
 
-// Returns the index that an older release kept: request ids only of jobs that were submitted on this machine.
+// Returns the index of an older release. That index has the request ids only of jobs that were submitted on this
+// machine.
 Result<std::shared_ptr<const LocalRequestIndex>> OlderRequests(const RequestPlace& place) {
   TRY_ASSIGN(const auto home, TonyHome());
   const auto is_there = [look = place.look](const JobId& job) -> Result<bool> {
@@ -61,8 +62,8 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
     TRY_ASSIGN(const YarnCluster cluster, Find(of));
     RequestPlace place = RequestsIn(cluster);
     TRY_ASSIGN(place.older, OlderRequests(place));
-    // A client that finds an existing job by its request id must know the job's cluster. Here the job's own site files
-    // name the cluster, so the cluster is noted.
+    // A client that finds an existing job by its request id must know the job's cluster. If the job's own site files
+    // name the cluster, the cluster is therefore noted.
     const auto* files = std::get_if<SiteFiles>(&of);
     if (files && *files != SiteFiles()) place.look = Noting(cluster, place.look);
     return std::unique_ptr<RequestIndex>(std::make_unique<RecordRequestIndex>(std::move(place)));

@@ -49,8 +49,8 @@ Status CheckPriority(const YarnCluster& cluster, int priority) {
   const auto told = hadoop::RmSetting(cluster.rm_web, kMost, kLimit);
   const auto most = told ? ParseInt(*told) : std::nullopt;
   if (!most || priority <= *most) return Ok();
-  return InvalidError("tony.yarn.priority: ", priority, " is above ", *most, ", the highest of this cluster (", kMost,
-                      ")");
+  return InvalidError("tony.yarn.priority: ", priority, " is above ", *most,
+                      ", the highest priority of this cluster (", kMost, ")");
 }
 
 // Returns the node labels that a job requests. The key of each is the configuration key that requests the label.
@@ -150,7 +150,7 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
     return FailCheck(kName, cluster.error().message,
                      StrCat("set ", kConfigurationVariable,
                             " to the folder with the cluster's core-site.xml, hdfs-site.xml and yarn-site.xml"));
-  return OkCheck(kName, StrCat("from ", from, ", as user ", cluster->user));
+  return OkCheck(kName, StrCat("taken from ", from, "; TonY calls the cluster as user ", cluster->user));
 }
 
 // Warns that the network carries everything unencrypted. TonY does not support encryption with Hadoop yet: it refuses
@@ -158,20 +158,20 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
 Check CheckNetwork(const YarnCluster& cluster) {
   if (const Status protection = CheckProtection(cluster); !protection.ok())
     return FailCheck("network", protection.error().message,
-                     "use a cluster with hadoop.rpc.protection=authentication, or let the ResourceManager and the "
-                     "NodeManagers offer it, too: authentication,privacy");
+                     "use a cluster with hadoop.rpc.protection=authentication, or set "
+                     "hadoop.rpc.protection=authentication,privacy at the ResourceManager and the NodeManagers");
   const std::string rpc = "hadoop.rpc.protection is authentication";
   return WarnCheck("network",
                    StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", rpc,
                           cluster.webhdfs.starts_with("https:") ? "" : StrCat(", WebHDFS is ", cluster.webhdfs)),
-                   "admit only the cluster's own machines and users to its network");
+                   "let only the cluster's own machines and users reach the cluster's network");
 }
 
 Check CheckShipped() {
   for (const std::string_view name : {"tony-yarn-am.tar.gz", "tony-executor"})
     if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) != 0)
       return FailCheck("programs", StrCat(file, ": ", ErrnoText(errno)),
-                       "install it in tony's folder; a release build creates it there");
+                       "install this file in the folder of the program tony; a release build creates it there");
   return OkCheck("programs", "tony-yarn-am.tar.gz and tony-executor are ready for the nodes");
 }
 
@@ -194,19 +194,19 @@ Check CheckContainers(const RmCalls& rm) {
   if (most.memory_mib >= Resources().memory_mb) return OkCheck(kName, text);
   return WarnCheck(kName, StrCat(text, ", less than a task's default request"),
                    StrCat("set tony.<role>.memory to at most ", most.memory_mib,
-                          "m, or yarn.scheduler.maximum-allocation-mb higher"));
+                          "m, or raise yarn.scheduler.maximum-allocation-mb"));
 }
 
 Check CheckNodes(const hadoop::ClusterMetrics& metrics, const QueueView& view) {
   constexpr const char* kName = "nodes";
   if (view.nodes == 0)
-    return FailCheck(kName, "no node is running", "yarn node -list -all shows them; start NodeManagers");
+    return FailCheck(kName, "no node is running", "start NodeManagers; \"yarn node -list -all\" shows all nodes");
   const std::string text = StrCat(Counted(view.nodes, "node"), ", with ", view.free_memory_mb, " of ", view.memory_mb,
                                   " MB and ", view.free_cores, " of ", view.cores, " vcores free");
   const int ill = metrics.lost + metrics.unhealthy;
   if (ill == 0) return OkCheck(kName, text);
   return WarnCheck(kName, StrCat(text, "; ", ill, " more are lost or unhealthy"),
-                   "yarn node -list -states LOST,UNHEALTHY shows them and why");
+                   "\"yarn node -list -states LOST,UNHEALTHY\" shows these nodes and the reasons");
 }
 
 std::string PercentOf(double share) { return StrCat(static_cast<int64_t>(share * 100 + 0.5), " %"); }
@@ -228,7 +228,8 @@ Check CheckQueues(const QueueView& view, const std::string& user) {
                      "an administrator can add the user to yarn.scheduler.capacity.root.QUEUE.acl_submit_applications");
   const std::string text = StrCat("open to user ", user, ": ", Join(open, ", "));
   if (room.empty())
-    return WarnCheck(kName, StrCat(text, ": all are full"), "jobs wait; \"tony list --queue\" shows for whom");
+    return WarnCheck(kName, StrCat(text, ": all are full"),
+                     "a new job must wait; \"tony list --queue\" shows the jobs in the queues");
   if (!has_default)
     return WarnCheck(kName, StrCat(text, "; queue ", YarnSpec().queue, " is not among them"),
                      StrCat("set tony.yarn.queue, for example to ", room.front()));
@@ -248,7 +249,8 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
   if (!metrics.ok()) {
     all.push_back(
         FailCheck(kName, metrics.error().message,
-                  "check that it is running, or set yarn.resourcemanager.address in yarn-site.xml to HOST:PORT"));
+                  "check that the ResourceManager is running, or set yarn.resourcemanager.address in yarn-site.xml to "
+                  "HOST:PORT"));
     return;
   }
   all.push_back(CheckVersion(kName, cluster.rm_web.empty()
@@ -269,13 +271,14 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
 
 std::string AdviceOn(const Error& error, const YarnCluster& cluster) {
   if (error.code == ErrorCode::kNotFound)
-    return StrCat("as HDFS's administrator: hdfs dfs -mkdir -p ", cluster.home, " && hdfs dfs -chown ", cluster.user,
-                  " ", cluster.home);
+    return StrCat("run as HDFS's administrator: hdfs dfs -mkdir -p ", cluster.home, " && hdfs dfs -chown ",
+                  cluster.user, " ", cluster.home);
   if (error.code == ErrorCode::kNotPermitted)
-    return StrCat("as HDFS's administrator: hdfs dfs -chown ", cluster.user, " ", cluster.home,
+    return StrCat("run as HDFS's administrator: hdfs dfs -chown ", cluster.user, " ", cluster.home,
                   " && hdfs dfs -chmod u+rwx ", cluster.home);
   if (error.code == ErrorCode::kCannotWrite)
-    return "\"tony gc\" makes room; as HDFS's administrator: hdfs dfsadmin -setSpaceQuota or -setQuota";
+    return "\"tony gc\" makes room; HDFS's administrator can raise the quota: hdfs dfsadmin -setSpaceQuota or "
+           "-setQuota";
   return "hdfs dfsadmin -report shows the DataNodes; hdfs dfsadmin -safemode get shows whether HDFS accepts writes";
 }
 
@@ -292,7 +295,7 @@ Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) 
     TRY_ASSIGN(const auto there, hdfs.GetXattrs(path));
     const auto found = there.find(kAttribute);
     if (found != there.end() && found->second == kBytes) return Ok();
-    return UnavailableError(path, ": ", kAttribute, " was not stored");
+    return UnavailableError(path, ": HDFS did not store the attribute ", kAttribute);
   }();
   return Ok();
 }
@@ -327,8 +330,8 @@ Check AttributesOff(const YarnCluster& cluster, const Error& why) {
                          kRecordsOfJob, " such writes: ", Seconds(*time * kRecordsOfJob))
                 : "";
   return WarnCheck("attributes", StrCat(why.message, cost),
-                   "jobs run without attributes; dfs.namenode.xattrs.enabled=true in the NameNode's hdfs-site.xml "
-                   "makes them start and end sooner");
+                   "jobs run without attributes, too; with dfs.namenode.xattrs.enabled=true in the NameNode's "
+                   "hdfs-site.xml, jobs start and end sooner");
 }
 
 void AddWrite(const YarnCluster& cluster, WebHdfsCalls& hdfs, Checks& all) {
@@ -342,7 +345,7 @@ void AddWrite(const YarnCluster& cluster, WebHdfsCalls& hdfs, Checks& all) {
   }
   all.push_back(removed.ok() ? OkCheck("hdfs", StrCat("a file was written into ", cluster.home, ", read and removed"))
                              : WarnCheck("hdfs", removed.error().message, StrCat("hdfs dfs -rm ", path)));
-  all.push_back(attributes.ok() ? OkCheck("attributes", "the file had an extended attribute")
+  all.push_back(attributes.ok() ? OkCheck("attributes", "HDFS stored and returned an extended attribute")
                                 : AttributesOff(cluster, attributes.error()));
 }
 
@@ -356,7 +359,8 @@ void AddHdfs(const YarnCluster& cluster, Checks& all) {
   if (!home.ok() && home.error().code == ErrorCode::kUnavailable) {
     all.push_back(FailCheck(
         kName, home.error().message,
-        "check that it is running and active, or set dfs.namenode.http-address in hdfs-site.xml to HOST:PORT"));
+        "check that the NameNode is running and active, or set dfs.namenode.http-address in hdfs-site.xml to "
+        "HOST:PORT"));
     return;
   }
   all.push_back(

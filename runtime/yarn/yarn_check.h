@@ -24,8 +24,8 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
 // it.
 
 // Runs all checks. Waits for the daemons, two seconds per call and ten seconds per write. Writes a file with an
-// extended attribute into the user's home folder in HDFS, reads it, and removes it. Takes an application id, which the
-// ResourceManager counts.
+// extended attribute into the user's home folder in HDFS, reads it, and removes it. Also reserves an application id,
+// which the ResourceManager counts.
 Checks CheckYarnHealth();
 
 // `tony list --queue`: the queues of a cluster, and the applications of all users that run or wait there.

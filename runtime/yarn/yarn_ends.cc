@@ -53,7 +53,7 @@ constexpr Meaning kMeanings[] = {
     {-102, OutcomeClass::kPreempted, "the ResourceManager preempted the container"},
     {-103, OutcomeClass::kOom, "the container used more virtual memory than its limit"},
     {-104, OutcomeClass::kOom, "the container used more memory than its limit"},
-    {-105, OutcomeClass::kKilled, "stopped"},
+    {-105, OutcomeClass::kKilled, "the application master stopped the container"},
     {-106, OutcomeClass::kInfra, "the ResourceManager killed the container"},
     {-107, OutcomeClass::kKilled, "YARN killed the container, because the application has ended"},
     {-108, OutcomeClass::kPreempted, "the node preempted the container"},
@@ -84,7 +84,8 @@ std::string WhyRefused(std::string_view diagnostics, std::string_view said, size
   const size_t resource = said == kChanged ? diagnostics.rfind(kResource, at) : std::string_view::npos;
   if (resource != std::string_view::npos) {
     const size_t path = resource + kResource.size();
-    return StrCat(diagnostics.substr(path, at - path), " has changed since the job was submitted; submit it again");
+    return StrCat(diagnostics.substr(path, at - path),
+                  " has changed since the job was submitted; submit the job again");
   }
   if (said == kMissing) return StrCat(line_from(at + said.size()), " no longer exists");
   return std::string(line_from(at));
@@ -98,7 +99,8 @@ std::optional<ExitStatus> StatusOf(int exit) {
   return ExitStatus{ExitStatus::Kind::kExited, exit};
 }
 
-// Returns the node's reason. Only the AM receives the diagnostics of a container, and writes them to its own log.
+// Returns the node's reason. Only the AM receives the diagnostics of a container and writes them to its own log, so the
+// command for the whole text shows the AM's log.
 std::string Reason(const hadoop::ContainerStatus& status) {
   const std::string all = StrCat("yarn logs -applicationId ", ToString(status.id.attempt.application), " -am ALL");
   const std::string reason = hadoop::ReasonIn(status.diagnostics, all);
@@ -125,7 +127,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   // run, so their end is not certain.
   if (stopped && IsNodeLost(status)) exited.cls = OutcomeClass::kKilled;
   exited.certain = stopped || !IsNodeLost(status);
-  exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
+  exited.error = unknown ? StrCat("YARN reported the exit status ", status.exit_status) : known->text;
   if (const auto lasting = status.exit_status == kNeverRan ? LastingCauseIn(status.diagnostics) : std::nullopt) {
     exited.cls = lasting->cls;
     exited.error += StrCat(": ", lasting->why);
@@ -344,9 +346,10 @@ namespace {
 // YARN's names of the resource types memory and vcores.
 constexpr const char* kMemoryType = "memory-mb";
 constexpr const char* kVcoresType = "vcores";
-// A queue counts as full from this part of its limit on, because the last containers rarely fill it exactly.
+// A queue counts as full from this part of its limit on, because the last containers rarely fill a queue exactly.
 constexpr double kFull = 0.995;
-// A queue below this part of its limit has room, so a limit of its user keeps a job waiting.
+// A queue below this part of its limit has room. If a job waits there nevertheless, the limit of the job's user is the
+// reason.
 constexpr double kHasRoom = 0.9;
 
 using Amounts = std::vector<std::pair<std::string, Amount>>;
@@ -389,8 +392,9 @@ std::string ListText(const Amounts& amounts) {
   return texts.empty() ? last : StrCat(Join(texts, ", "), " and ", last);
 }
 
-// Returns a text that names an amount that no node of `rooms` has, or else all amounts if no node has them at the same
-// time. Returns "" if a node has all of them. `free` is " free" if `rooms` has free amounts, else "".
+// Returns a text that names an amount that no node of `rooms` has. If each amount is on some node, and no node has all
+// amounts at the same time, the text names all amounts. Returns "" if a node has all amounts. `free` is " free" if
+// `rooms` has free amounts, else "".
 std::string WhyOnNoNode(const Amounts& wanted, const std::vector<std::pair<std::string, hadoop::Resource>>& rooms,
                         const std::string& free) {
   for (const auto& [type, amount] : wanted) {
@@ -437,11 +441,12 @@ bool IsAtLimit(const hadoop::QueueReport& queue, double part) {
 
 std::string LimitText(const ClusterRoom& room) {
   if (room.nodes.empty()) return "";
-  const std::string user = room.user.empty() ? "its user" : StrCat("user ", room.user);
-  if (!room.report) return StrCat(": a limit of the queue or of ", user, " in it");
-  if (room.report->is_fair) return ": the job's share by the FairScheduler";
+  const std::string user = room.user.empty() ? "the job's user" : StrCat("user ", room.user);
+  if (!room.report) return StrCat(": the limit of the queue, or the limit of ", user, " in the queue");
+  if (room.report->is_fair) return ": the FairScheduler limits the job's share";
   if (IsAtLimit(*room.report, kHasRoom))
-    return StrCat(": a limit of the queue (maximum-capacity) or of ", user, " in it (user-limit-factor)");
+    return StrCat(": the limit of the queue (maximum-capacity), or the limit of ", user,
+                  " in the queue (user-limit-factor)");
   return StrCat(": the limit of ", user, " in the queue (user-limit-factor, minimum-user-limit-percent)");
 }
 
@@ -479,8 +484,8 @@ std::optional<std::string> WhyNotGranted(const PendingRequest& request, const Cl
     if (!left || !Lacks(*room.headroom, type, amount)) continue;
     const bool is_full = room.report && IsAtLimit(*room.report, kFull);
     if (!is_full && !of_nodes.empty()) return of_nodes;
-    return StrCat(queue, " leaves the job ", AmountText(type, {std::max<int64_t>(0, left->value), left->unit}),
-                  ", and a container requests ", AmountText(type, amount),
+    return StrCat(queue, " has ", AmountText(type, {std::max<int64_t>(0, left->value), left->unit}),
+                  " left for the job, and a container requests ", AmountText(type, amount),
                   is_full ? ": the queue is at its limit (maximum-capacity)" : LimitText(room));
   }
   if (!of_nodes.empty()) return of_nodes;

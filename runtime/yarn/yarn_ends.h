@@ -29,8 +29,8 @@ LogLink ParseLogLink(const std::string& link);
 
 // Translates how containers and jobs ended between YARN's terms and ours. Pure.
 
-// True if the ResourceManager gave up the container's node, or if the AM released the container: YARN has one code for
-// both.
+// Returns true if the ResourceManager gave up the container's node, or if the AM released the container, because YARN
+// has one code for both.
 bool IsNodeLost(const hadoop::ContainerStatus& status);
 
 // Converts YARN's status of a container that has ended. `stopped` is true if we requested the stop and either its node
@@ -91,8 +91,8 @@ struct ClusterRoom {
 // nothing is known to be full. The result completes "waits for a container: ...".
 std::optional<std::string> WhyNotGranted(const PendingRequest& request, const ClusterRoom& room);
 
-// Returns the resources of which the nodes have nothing left, e.g. "4 GPUs and 32 vcores"; "" if there are none. In a
-// queue that is at its limit by such a resource, the CapacityScheduler grants nothing, not even other resources.
+// Returns the resources of which the nodes have nothing left, e.g. "4 GPUs and 32 vcores"; "" if there are none. If a
+// queue has reached its limit of such a resource, the CapacityScheduler grants nothing, not even other resources.
 std::string UsedUp(const std::vector<hadoop::NodeReport>& nodes);
 
 // Formats an amount of a resource type of YARN for users, e.g. "512 MB of memory", "4 GPUs", "2 of yarn.io/fpga".
@@ -101,7 +101,7 @@ std::string AmountText(const std::string& type, const Amount& amount);
 // Explains how an application without a verdict ended, as a single line. Pure.
 
 // Returns how the AMs of an application died, e.g. "the application master died 2 times: signal 9 (SIGKILL)", from the
-// diagnostics of an application that has failed. A node's words follow, without its dumps and stack traces.
+// diagnostics of an application that has failed. The node's explanation follows, without dumps and stack traces.
 std::string MasterFailure(const std::string& diagnostics);
 // Returns which user has killed the application, and the reason. If it was the application's own user, only the reason
 // is returned, as in the verdict of an AM.

@@ -26,7 +26,7 @@ std::optional<std::string> WhyKept(const ClusterNote& note, const JobId& job, co
   if (jobs == known.end()) jobs = known.emplace(note.text, jobs_of(*cluster)).first;
   if (!jobs->second.ok()) return jobs->second.error().message;
   if (!jobs->second->contains(job.value)) return std::nullopt;
-  return StrCat("the job is in ", JobsFolder(*cluster), " of ", ToString(cluster->name_node));
+  return StrCat("the job still exists in ", JobsFolder(*cluster), " of the NameNode ", ToString(cluster->name_node));
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ Result<bool> YarnGarbage::GiveUp(const JobId& job) const { return RemoveUnfinish
 
 // Removes the folder of an unfinished job. The job's client may be paused and continue now, so the folder is renamed
 // first; the client then writes nothing into it. Returns false if the job is complete and its folder has its name
-// again, or if another process that removes the same job may be about to rename the folder back.
+// again. Also returns false if another process removes the same job and may be about to rename the folder back.
 Result<bool> YarnGarbage::RemoveUnfinishedJob(const std::string& job, bool is_old) const {
   const std::string path = StrCat(places_.jobs, "/", job);
   const std::string old = StrCat(places_.jobs, "/", kOldJob, job);
@@ -252,7 +252,7 @@ Result<bool> YarnGarbage::Hold(const HdfsFiles& files) const {
   TRY_ASSIGN(const Entries collections, List(places_.collections));
   for (const HdfsEntry& collection : collections) TRY(Remove(StrCat(places_.collections, "/", collection.name)));
   for (const auto& [key, file] : files) {
-    // This is the user's own hdfs:// file, which no collection takes.
+    // This is the user's own hdfs:// file, which no collection removes.
     if (!file.path.starts_with(places_.staged + "/")) continue;
     const auto entry = hdfs_.Ask([&, path = file.path](HdfsCalls& calls) { return calls.GetEntry(path); });
     if (!entry.ok() && IsMissing(entry.error())) return false;

@@ -140,7 +140,7 @@ void WriteInHdfs(const YarnCluster& cluster, const JobRecords& records,
     TRY_ASSIGN(const auto files, FilesOfHistory(cluster, spec.history_folder));
     return write(records, *files);
   }();
-  if (!written.ok()) LogWarn(StrCat("history of the job: ", written.error().message));
+  if (!written.ok()) LogWarn(StrCat("the job's history was not written to HDFS: ", written.error().message));
 }
 
 // Checks whether a history can be written in the folder. If the folder does not exist, checks the nearest existing
@@ -363,7 +363,7 @@ Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
   if (folder.ok() || folder.error().code != ErrorCode::kNotFound) return made.error();
   return UnavailableError("job ", job.id.value,
                           " was not created: another submit, or \"tony gc\", assumed that this submit had died; "
-                          "submit it again");
+                          "submit the job again");
 }
 
 Result<RecordsByName> YarnJobs::UploadRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
@@ -378,7 +378,8 @@ Result<RecordsByName> YarnJobs::UploadRecords(const YarnCluster& cluster, const 
     RemoveRecords(cluster, job.id);
     TRY(held);
   }
-  return UnavailableError(StagedFolder(cluster), ": \"tony gc\" removed the sent files, ", kMostRounds, " times");
+  return UnavailableError(StagedFolder(cluster), ": \"tony gc\" removed the files of this submit ", kMostRounds,
+                          " times; submit the job again");
 }
 
 void YarnJobs::Discard(const JobRecords& job) const {
@@ -389,7 +390,7 @@ void YarnJobs::Discard(const JobRecords& job) const {
 
 Result<JobRecords> YarnJobs::Find(const JobId& job) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
-  const Error none{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", JobsFolder(cluster), " of HDFS")};
+  const Error none{ErrorCode::kNotFound, StrCat("job \"", job.value, "\" is not in ", JobsFolder(cluster), " of HDFS")};
   if (!hadoop::ParseApplicationId(job.value)) return none;
   JobRecords records = RecordsOf(cluster, job);
   TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));

@@ -3,7 +3,7 @@
 //   <home>/.tony/staged                  the files of jobs, named by content: hdfs_staging.h
 //   <home>/.tony/gc                      files that are being removed: yarn_garbage.h
 //   <home>/.tony/requests                jobs by request id: yarn_jobs.h
-//   <home>/.tony/checkpoint-folders      which job holds which folder: records/checkpoint_holder.h
+//   <home>/.tony/checkpoint-folders      which job uses which folder: records/checkpoint_holder.h
 //   <home>/.tony/jobs/<application id>   the records of a job: job_records.h, except the environment. The journal is a
 //                                        folder. Additional records:
 //     files.json                         the files of its containers, as HDFS has them
@@ -49,9 +49,9 @@ LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job);
 // Returns options for WebHDFS with the limits that suit calls for records.
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);
 
-// Returns the records of a job, which need not exist. `known` holds records that this process itself wrote.
+// Returns the records of a job, which need not exist. `known` contains records that this process itself wrote.
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known = {});
-// Returns the records for the AM of this epoch, which has begun its journal before. After that journal has been sealed,
+// Returns the records for the AM of this epoch. The AM must have begun its journal. After that journal has been sealed,
 // nothing can be written to these records.
 JobRecords RecordsOfMaster(const YarnCluster& cluster, const JobId& job, Epoch epoch);
 // Returns the journal. Its calls to HDFS are separate, because they must not wait for calls of the records.
@@ -71,7 +71,7 @@ Result<HdfsFiles> ReadFiles(const JobRecords& records);
 Result<JobCertificates> ReadCertificates(const JobRecords& records);
 
 // The files of a job's history in HDFS, for TonY's portal and Dr. Elephant: history/README.md. The AM writes them, as
-// in TonY. If the AM did not write how the job ended, the process that finalizes the job writes it.
+// in the Java TonY. If the AM did not write how the job ended, the process that finalizes the job writes it.
 
 // Both functions do nothing for a job whose history is not in HDFS. They wait for HDFS, 10 s at most per call. A
 // failure is only logged, because it does no harm to the job.

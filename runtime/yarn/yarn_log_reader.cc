@@ -15,8 +15,8 @@
 namespace tony {
 namespace {
 
-// The number of bytes of text that are kept after a caller has read them, because a caller that searches for the end of
-// a line reads some of them again.
+// The number of bytes of text that are kept after a caller has read them. A caller that searches for the end of a line
+// reads some of these bytes again.
 constexpr size_t kKeptOfRead = 16 << 10;
 constexpr size_t kMostExcerpts = 16;
 
@@ -176,11 +176,11 @@ void YarnLogReader::Leave(const AttemptId& attempt, const Error& why) {
 void YarnLogReader::SayGone(const AttemptId& attempt, const Error& why) {
   if (gone_.emplace(attempt, why).second && PlaceOf(attempt) == Place::kNode)
     LogWarn(StrCat("the logs of ", ToString(attempt),
-                   " are read from the attempt's node, because its executor does not serve them: ", why.message));
+                   " are read from the attempt's node, because the executor does not serve them: ", why.message));
 }
 
-// Adds what a user can do. `yarn logs` is named only for a file in another format, because for other files it would
-// read the same places as this program.
+// Adds advice for the user. The advice names `yarn logs` only for a file in another format, because `yarn logs` reads
+// all other files from the same places as this program.
 std::string YarnLogReader::WithAdvice(const AttemptId& attempt, const Error& why) {
   const NodeLogs* logs = NodeLogsOf(attempt);
   const std::string& job = records_.job().value;
@@ -323,7 +323,8 @@ Result<LogExcerpt> YarnLogReader::FetchFromNode(const AttemptId& attempt, const 
   return log;
 }
 
-// The AM keeps excerpts only of the process of a task that failed, so the other processes' logs are still on the node.
+// If a process of a task failed, the AM keeps excerpts only of that process. The logs of the task's other processes are
+// still on the node.
 Result<LogExcerpt> YarnLogReader::Fetch(const AttemptId& attempt, const std::string& stream) {
   const LogExcerpt empty{.stream = stream};
   if (PlaceOf(attempt) == Place::kNode) {
@@ -421,7 +422,7 @@ class YarnLogs : public LogSource {
 
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find) {
   const auto nowhere = [](const std::string&, const std::string&) -> Result<LogExcerpt> {
-    return NotFoundError("the job runs");
+    return NotFoundError("the job still runs, and nodes move logs only after its end");
   };
   return std::make_unique<YarnLogs>(std::move(records), std::move(find), nowhere);
 }

@@ -4,8 +4,8 @@
 //
 // The journal names the container of each attempt. It is read only if a task has had several attempts.
 //
-// A log that cannot be read counts as empty. Unread() then gives the reason and another way to the log. A warning
-// reports an attempt without an executor once.
+// A log that cannot be read counts as empty. Unread() then gives the reason and another way to the log. An attempt
+// whose executor does not serve its logs is reported once, in a warning.
 #pragma once
 
 #include <cstdint>

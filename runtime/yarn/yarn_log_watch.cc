@@ -15,8 +15,8 @@ constexpr Duration kLookForLost{2000};
 // The interval between queries for another AM. They are needed, because the connection to a lost node ends only after
 // half a minute.
 constexpr Duration kCheckMaster{1000};
-// Limit of open calls. If the following of logs began at different times, the logs are requested in different calls.
-// The last of these calls is short, so its logs are soon requested together with others.
+// Limit of open calls. Logs that a caller began to follow at different times are requested in different calls. The last
+// of these calls is short, so its logs are soon requested together with others.
 constexpr int kMostCalls = 4;
 constexpr Duration kShortWait{1000};
 // Logs that are first read in one turn of the loop are requested together.

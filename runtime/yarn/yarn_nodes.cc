@@ -161,7 +161,7 @@ void YarnNodes::TakeStarts(Node& node, const hadoop::NodeAnswer<hadoop::Containe
     }
   }
   for (const hadoop::ContainerId& container : node.asked)
-    Refuse(node, container, "the node did not report the container");
+    Refuse(node, container, "the node's answer does not name the container");
 }
 
 // Handles the statuses of doubtful containers. Every container that the node knows was started, even if it has ended.

@@ -113,7 +113,7 @@ Result<QueueCheck> CheckYarnQueue(const YarnCluster& cluster, const JobSpec& spe
   const QueueCheck unasked{.queue = queue ? std::optional(*queue) : std::nullopt};
   const auto is_open = [&] { return queue && queues.TakesJobs(*queue) && queues.IsOpen(*queue); };
   if (is_open()) return unasked;
-  // The rules are queried late, because they matter only if the queue is not known as open.
+  // The rules are queried late, because they matter only if the queue is not known to be open.
   ReadQueueRules(cluster, queues);
   if (is_open() || (!queue && MayComeIntoBeing(queues, name))) return unasked;
   if (purpose == CheckFor::kPlan)

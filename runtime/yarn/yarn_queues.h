@@ -1,7 +1,7 @@
 // The queues of a cluster, and whether a job may go to one of them. The ResourceManager decides this at the submit, by
-// its ACLs and by rules that clients cannot read: a queue may come into being with its first job, or the job is put
-// into another queue. The queues that the ResourceManager lists are a hint, which is enough for a queue that is known
-// and open.
+// its ACLs and by rules that clients cannot read: YARN may create a queue for its first job, or may put the job into
+// another queue. The queues that the ResourceManager lists are a hint, which is enough for a queue that is known and
+// open.
 #pragma once
 
 #include <optional>
@@ -46,13 +46,14 @@ Result<ClusterQueues> ReadQueues(const RmCalls& rm);
 void ReadQueueRules(const YarnCluster& cluster, ClusterQueues& queues);
 
 struct QueueCheck {
-  // nullopt: the queue may come into being with the job.
+  // nullopt: YARN may create the queue for the job.
   std::optional<hadoop::QueueReport> queue;
   bool id_was_used = false;
 };
-// Checks whether the ResourceManager accepts the job in its queue. If the queue is not known as open, an application
-// without an AM asks the ResourceManager: it uses the reserved `id`, and ends at once. A plan asks nothing, and returns
-// the hint as the error. kInvalid, kNotPermitted: the ResourceManager's reason and the open queues.
+// Checks whether the ResourceManager accepts the job in its queue. If the queue is not known to be open, this function
+// submits an application without an AM as a question: the application uses the reserved `id`, and is ended at once. A
+// plan submits nothing, and returns the hint as the error. kInvalid, kNotPermitted: the ResourceManager's reason and
+// the open queues.
 Result<QueueCheck> CheckYarnQueue(const YarnCluster& cluster, const JobSpec& spec, const hadoop::ApplicationId& id,
                                   CheckFor purpose);
 

@@ -30,16 +30,17 @@ class FailingNodes {
   std::map<std::string, std::vector<Instant>> failures_;  // key: host; oldest first
 };
 
-// Holds the containers that an AM wants from YARN, and the requests that it has sent to the ResourceManager. Pure.
+// Keeps the list of containers that an AM still needs, and the requests that the AM has sent to the ResourceManager.
+// Pure.
 //
 //   Want() --> line of its role and size --> rows for hosts, racks and "*" --> container
 //                                               given to the first attempt that waits <------+--> or released:
 //                                                            no attempt waits for it, or it is too small
 //
-// A line holds the waiting attempts of one role and size. Its rows are the requests as the ResourceManager stores
+// A line consists of the waiting attempts of one role and size. Its rows are the requests as the ResourceManager stores
 // them. A row states the total number that is still wanted, so it can be sent again at any time. The ResourceManager
-// subtracts what it grants from the row, so the row is sent only if the ResourceManager cannot know the new number.
-// An exchange must end before the next one begins. Next() returns the request. The outcome is passed to Answered(),
+// subtracts what it grants from the row, so the row is sent only if the ResourceManager cannot know the new number. An
+// exchange must end before the next one begins. Next() returns the request. The outcome is passed to Answered(),
 // Unanswered(), Refused() or HandleRmRestart().
 
 struct YarnGrant {
@@ -95,8 +96,8 @@ class YarnRequests {
     std::string label;
     Placement placement = Placement::kPack;
     std::set<AttemptId> waiting;
-    // `told`: rows whose count in the ResourceManager may not be 0. `telling`: the value that `told` gets after this
-    // exchange.
+    // `told`: rows whose count in the ResourceManager is possibly above 0. `telling`: the value that `told` gets after
+    // this exchange.
     Counts told, telling;
     // The number of this line's containers that have not ended. Key: host.
     Counts given;

@@ -11,7 +11,7 @@
 namespace tony {
 namespace {
 
-// The state is a set of tokens, whose aliases hold the other values:
+// The state is a set of tokens, whose aliases contain the other values:
 //
 //   rm                                         the token for the RM
 //   node HOST PORT                             the token for a node
@@ -254,8 +254,8 @@ hadoop::AmRmSession::Done<T> YarnScheduler::Then(void (YarnScheduler::*take)(con
 }
 
 void YarnScheduler::Take(const hadoop::Registration& registration) {
-  LogInfo(StrCat("registered with the ResourceManager at ", ToString(side_.resource_manager),
-                 registration.was_registered ? ", again" : ""));
+  LogInfo(StrCat("the application master has registered ", registration.was_registered ? "again " : "",
+                 "with the ResourceManager at ", ToString(side_.resource_manager)));
   if (!registration.was_registered) {
     limits_ = {registration.maximum, registration.resource_types};
     queue_ = registration.queue;
@@ -289,7 +289,7 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
     if (held_.contains(FromYarn(id)))
       ReportEnded(FromYarn(id), "neither the node nor the ResourceManager knows the container", OutcomeClass::kInfra);
   }
-  // The FairScheduler names containers as doomed, the CapacityScheduler as wanted. Both kill them soon.
+  // The FairScheduler lists containers that it will preempt soon as `doomed`, the CapacityScheduler as `wanted`.
   Warn(allocation.doomed);
   Warn(allocation.wanted);
   Save();
@@ -323,7 +323,7 @@ void YarnScheduler::OnTrouble(const Error& error) {
 }
 
 void YarnScheduler::HandleRmRestart() {
-  LogWarn("the ResourceManager has restarted: registering again");
+  LogWarn("the ResourceManager has restarted, so the application master registers again");
   Apply(gangs_.HandleRmRestart());
   asks_.HandleRmRestart();
   link_ = Link::kRegistering;
@@ -394,7 +394,8 @@ void YarnScheduler::Save() {
   side_.save(state);
 }
 
-// Releases a container that does not run, and reports that it has ended. The ResourceManager need not report it.
+// Releases a container that does not run, and reports that the container has ended, because the ResourceManager may
+// never report this end.
 void YarnScheduler::GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls) {
   if (const auto yarn = ToYarn(id)) asks_.Release(*yarn);
   ReportEnded(id, why, cls);
@@ -419,7 +420,7 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   // A lost node that has not answered the stop may still run the container.
   const bool was_stopped = is_stopped && (held.mapped().is_stop_answered || !IsNodeLost(status));
   ContainerExited exited = ExitedOf(status, was_stopped);
-  // Only this log keeps the whole text. The error has the reason.
+  // Only this log has the whole text, because the error has only the reason.
   if (status.diagnostics.size() > exited.error.size())
     LogInfo(StrCat("diagnostics of ", id.value, ": ", status.diagnostics));
   if (held) {
@@ -470,7 +471,7 @@ void YarnScheduler::Apply(const GangHold::News& news) {
 
 void YarnScheduler::CheckGangs() {
   Apply(gangs_.Look(loop_.Now()));
-  if (const std::string rest = gangs_.RestReason(); !rest.empty()) LogInfo(rest);
+  if (const std::string rest = gangs_.RestReason(); !rest.empty()) LogInfo(StrCat("the job ", rest));
   ExchangeSoon();
 }
 

@@ -6,7 +6,7 @@
 //        +----NotRegistered------+--another attempt leads, or the application is killed--> over
 //
 // An AM may be the next process of an attempt, or the first process of the next attempt. In both cases it takes over
-// the containers that the previous AM held: from MasterState, or from the ResourceManager's list.
+// the containers of the previous AM: from MasterState, or from the ResourceManager's list.
 //
 // All containers of one call of Request() are handed out together, when the last of them was granted (GangHold).
 //
@@ -38,7 +38,7 @@
 namespace tony {
 
 // The state that a process of an application master (AM) leaves to the next process of the same YARN attempt. The
-// ResourceManager (RM) sends tokens and grants to an attempt only once, so a process that dies would take them along.
+// ResourceManager (RM) sends tokens and grants to an attempt only once, so they would be lost with a process that dies.
 // Never log the state: a token is as good as a password.
 struct MasterState {
   struct Held {
@@ -77,8 +77,8 @@ struct YarnSchedulerInputs {
   // container per heartbeat of a node.
   using OnNodes = std::function<void(Result<std::vector<hadoop::NodeReport>>)>;
   std::function<void(OnNodes)> list_nodes;
-  // RmClient::Queue, if the AM may call it. The pending reason then names the limit of the queue that keeps the job
-  // waiting.
+  // Reads the report on a queue (RmClient::Queue), if the AM may call it. The pending reason then names the limit of
+  // the queue that keeps the job waiting.
   using OnQueue = std::function<void(Result<hadoop::QueueReport>)>;
   std::function<void(const std::string& queue, OnQueue)> read_queue = {};
   // Delay between two exchanges with the ResourceManager: `quick` for some time after a change, else `usual`. Both are
@@ -90,7 +90,7 @@ struct YarnSchedulerInputs {
   Duration lost_after{60'000};
   // The state that the previous process of this attempt has left; empty for the first process.
   MasterState earlier = {};
-  // Saves the state for the next process of this attempt. Called before the sink gets the grants that the state has.
+  // Saves the state for the next process of this attempt. Called before the sink gets the grants in the state.
   std::function<void(const MasterState&)> save = {};
   // Returns true if the job's decisions name the container. A container of an earlier process or attempt that they do
   // not name is released, because no task uses it.

@@ -89,19 +89,21 @@ std::string WhoText(const std::string& acl) {
 void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
   const auto ask = [&](std::string text) { steps.push_back({"asked", std::move(text)}); };
   const auto tags = TagsOf(spec);
-  ask(StrCat("of ", ToString(cluster.rm), " as user ", cluster.user, ": an application \"", spec.name,
-             "\" of the type ", spec.yarn.type, " in queue ", spec.yarn.queue, ", priority ", spec.yarn.priority,
-             tags.empty() ? "" : StrCat(", tags ", Join({tags.begin(), tags.end()}, ", "))));
-  ask(StrCat("may be viewed ", WhoText(spec.yarn.view_acl), ", may be ended ", WhoText(spec.yarn.modify_acl)));
+  ask(StrCat("the ResourceManager at ", ToString(cluster.rm), ", as user ", cluster.user, ", for an application \"",
+             spec.name, "\" of the type ", spec.yarn.type, " in queue ", spec.yarn.queue, " with priority ",
+             spec.yarn.priority,
+             tags.empty() ? "" : StrCat(" and the tags ", Join({tags.begin(), tags.end()}, ", "))));
+  ask(StrCat("the application may be viewed ", WhoText(spec.yarn.view_acl), ", and ended ",
+             WhoText(spec.yarn.modify_acl)));
   if (const auto lifetime = LifetimeOf(spec))
-    ask(StrCat("ended by YARN after ", lifetime->count() / 1000,
-               " s, unless its application master has ended it before"));
+    ask(StrCat("a lifetime of ", lifetime->count() / 1000,
+               " s, after which YARN ends the application if its application master has not ended it"));
   ask(StrCat("1 container of ", SizeText({.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores}),
              " for the application master", LabelText(spec.yarn.am_node_label)));
   for (const RoleSpec& role : spec.roles)
     ask(StrCat(Counted(role.instances, "container"), " of ", SizeText(role.resources), " for role ", role.name,
                LabelText(role.node_label)));
-  ask(spec.mode == DistributedMode::kGang ? "all of them before a task starts"
+  ask(spec.mode == DistributedMode::kGang ? "all containers before any task starts"
                                           : "each task starts when its container is ready");
 }
 

@@ -17,7 +17,7 @@ namespace tony {
 // Returns the application for a job. Only the job's records are used, so a repeated submit sends an equal request.
 Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRecords& records);
 
-// The declarations below need only the spec of a job, for callers that show what would be submitted.
+// The declarations below need only the spec of a job, because some callers only show what would be submitted.
 inline constexpr char kMasterProgram[] = "tony-yarn-am";
 // Returns the tags in the form in which the ResourceManager keeps them.
 std::set<std::string> TagsOf(const JobSpec& spec);

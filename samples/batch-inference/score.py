@@ -13,7 +13,8 @@ import os
 import sys
 import time
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before the import of numpy: the processes share a machine
+# Each process uses one core, because the processes share a machine. This line must precede the import of numpy.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -49,7 +50,7 @@ def main():
     accuracy = float((np.array(guesses) == labels[mine]).mean())
     print(json.dumps({"accuracy": round(accuracy, 4), "pictures": len(guesses), "part": part}), flush=True)
     if accuracy <= float(os.environ.get("MIN_ACCURACY", "0.9")):
-        sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+        sys.exit(f"accuracy {accuracy:.4f} is not above the required MIN_ACCURACY")
 
 
 if __name__ == "__main__":

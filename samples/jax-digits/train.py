@@ -1,8 +1,8 @@
 """Handwritten digits, learnt by several processes together: data-parallel SGD with jax.distributed.
 
 Every process holds an equal share of the pictures. One training step is one jitted function over a batch that is spread
-over all processes; XLA averages the gradients, so every process ends with the same weights. Process 0 judges them and
-writes the model.
+over all processes; XLA averages the gradients, so every process ends with the same weights. Process 0 evaluates
+the weights and writes the model.
 
 Set by TonY: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES, JAX_PROCESS_ID; TONY_OUTPUT_FILE for the chief.
 The submitter sets (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
@@ -76,8 +76,7 @@ def train(pixels, labels, epochs):
     everywhere = NamedSharding(mesh, PartitionSpec())
     spread = NamedSharding(mesh, PartitionSpec("processes"))
 
-    # The number is equal in every process. With different numbers, some of them would wait forever for the others.
-
+    # Every process takes the same number of steps. Otherwise some processes would wait forever for the others.
     steps = len(pixels) // processes // BATCH_PER_PROCESS
     mine = slice(process, None, processes)
     pixels, labels = pixels[mine], labels[mine]
@@ -130,9 +129,10 @@ def main():
         accuracy = float((guesses == test_labels).mean())
         write_result(weights, accuracy)
         good_enough = accuracy > float(os.environ.get("MIN_ACCURACY", "0.93"))
-    jax.distributed.shutdown()  # all processes leave together; only then may one fail
+    # All processes leave together. A process may fail only after that.
+    jax.distributed.shutdown()
     if not good_enough:
-        sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+        sys.exit(f"accuracy {accuracy:.4f} is not above the required MIN_ACCURACY")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Handwritten digits, learnt by several processes together: LightGBM's data-parallel trees.
 
 Every process holds an equal share of the pictures. For each split the processes add up their histograms over sockets,
-so all of them grow the same trees. Rank 0 judges these and writes the model.
+so all of them grow the same trees. Rank 0 evaluates the trees and writes the model.
 
 Set by TonY: LIGHTGBM_MACHINES, LIGHTGBM_NUM_MACHINES, LIGHTGBM_LOCAL_LISTEN_PORT, LIGHTGBM_RANK; TONY_OUTPUT_FILE for
 rank 0. The submitter sets (-shell_env): ROUNDS, MODEL_DIR, MIN_ACCURACY.
@@ -13,7 +13,8 @@ import os
 import re
 import sys
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before the import of lightgbm: the processes share a machine
+# Each process uses one core, because the processes share a machine. This line must precede the import of lightgbm.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import lightgbm
 import numpy as np
@@ -85,7 +86,7 @@ def main():
         accuracy = float((booster.predict(test[0]).argmax(axis=1) == test[1]).mean())
         write_result(booster, accuracy)
         if accuracy <= float(os.environ.get("MIN_ACCURACY", "0.9")):
-            sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+            sys.exit(f"accuracy {accuracy:.4f} is not above the required MIN_ACCURACY")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import json
 import os
 import sys
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before the import of numpy: the processes share a machine
+# Each process uses one core, because the processes share a machine. This line must precede the import of numpy.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -84,7 +85,7 @@ def main():
         accuracy = float(((pixels @ weights).argmax(axis=1) == labels).mean())
         write_result(weights, accuracy)
         if accuracy <= float(os.environ.get("MIN_ACCURACY", "0.9")):
-            sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+            sys.exit(f"accuracy {accuracy:.4f} is not above the required MIN_ACCURACY")
 
 
 if __name__ == "__main__":

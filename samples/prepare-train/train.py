@@ -49,7 +49,7 @@ def merge():
     write("model.npz", weights=weights, bias=bias)
     print(f"accuracy {accuracy:.4f}")
     if accuracy < 0.85:
-        raise SystemExit("the accuracy is too low")
+        raise SystemExit("the accuracy is below 0.85")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Handwritten digits, learnt by several processes in step: torch's DistributedDataParallel.
 
 Every process holds all weights and an equal share of the pictures. DistributedDataParallel averages the gradients over
-the processes in each step, so all of them end with the same weights. Rank 0 judges them and writes the model.
+the processes in each step, so all of them end with the same weights. Rank 0 evaluates them and writes the model.
 
 Set by TonY: MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE; TONY_OUTPUT_FILE for rank 0.
 The submitter sets (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
@@ -12,7 +12,8 @@ import json
 import os
 import sys
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before the import of torch: the processes share a machine
+# Each process uses one core, because the processes share a machine. This line must precede the import of torch.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 import torch.distributed as dist
@@ -39,7 +40,7 @@ def load_pictures(seed=7):
 def train(model, pixels, labels, epochs):
     """`pixels` and `labels` are the whole training set; each process uses its own share of it."""
     rank, processes = dist.get_rank(), dist.get_world_size()
-    # The number is equal in every process. With different numbers, some of them would wait forever for the others.
+    # Every process takes the same number of steps. Otherwise some processes would wait forever for the others.
     steps = len(pixels) // processes // BATCH_PER_PROCESS
     pixels, labels = pixels[rank::processes], labels[rank::processes]
     loss_of = torch.nn.CrossEntropyLoss()
@@ -89,7 +90,7 @@ def main():
         good_enough = accuracy > float(os.environ.get("MIN_ACCURACY", "0.9"))
     dist.destroy_process_group()
     if not good_enough:
-        sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+        sys.exit(f"accuracy {accuracy:.4f} is not above the required MIN_ACCURACY")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Handwritten digits, learnt by several workers in step: tf.distribute.MultiWorkerMirroredStrategy.
 
 Every worker holds all weights and an equal share of the pictures. In each step the workers add up their gradients, so
-all of them make the same change and end with the same weights. Worker 0 judges them and writes the model.
+all of them make the same change and end with the same weights. Worker 0 evaluates them and writes the model.
 
 Set by TonY: TF_CONFIG; TONY_OUTPUT_FILE for worker 0; TB_LOG_DIR, where TensorBoard runs beside the job.
 The submitter sets (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
@@ -79,7 +79,7 @@ def make_board(worker):
 def train(strategy, network, pixels, labels, epochs):
     """`pixels` and `labels` are the whole training set; each worker uses its own share of it."""
     worker, workers = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
-    # The number is equal in every worker. With different numbers, some of them would wait forever for the others.
+    # Every worker takes the same number of steps. Otherwise some workers would wait forever for the others.
     steps = len(pixels) // workers // BATCH_PER_WORKER
     pixels, labels = pixels[worker::workers], labels[worker::workers]
     train_step = make_train_step(strategy, network)
@@ -125,7 +125,7 @@ def main():
         accuracy = float((guesses == test_labels).mean())
         write_result(weights, accuracy)
         if accuracy <= float(os.environ.get("MIN_ACCURACY", "0.9")):
-            sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+            sys.exit(f"accuracy {accuracy:.4f} is not above the required MIN_ACCURACY")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ import sys
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")  # else a call to a starting server fails at once
+# Without this variable, a call to a server that is still starting fails at once.
+os.environ.setdefault("GRPC_FAIL_FAST", "use_caller")
 
 import numpy as np
 import tensorflow as tf
@@ -72,7 +73,8 @@ def train(cluster, steps):
 
     (pixels, labels), _ = load_pictures()
 
-    def batches():  # each worker makes its own data set; your program may read files here
+    # Each worker makes its own data set. Your program may read files here.
+    def batches():
         return tf.data.Dataset.from_tensor_slices((pixels, labels)).shuffle(len(labels)).repeat().batch(BATCH)
 
     @tf.function
@@ -117,7 +119,7 @@ def main():
     accuracy = float((guesses == labels).mean())
     write_result(network, accuracy)
     if accuracy <= float(os.environ.get("MIN_ACCURACY", "0.9")):
-        sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+        sys.exit(f"accuracy {accuracy:.4f} is not above the required MIN_ACCURACY")
 
 
 if __name__ == "__main__":

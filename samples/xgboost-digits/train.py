@@ -2,7 +2,7 @@
 
 The task of role "tracker" brings the workers together and ends when they have left. Every worker holds an equal share
 of the pictures; the workers add up their histograms for each split, so all of them grow the same trees. Worker 0
-judges these and writes the model.
+evaluates the trees and writes the model.
 
 Set by TonY: JOB_NAME, DMLC_TRACKER_URI, DMLC_TRACKER_PORT, DMLC_NUM_WORKER, for workers DMLC_TASK_ID; TONY_OUTPUT_FILE
 for worker 0. The submitter sets (-shell_env): ROUNDS, MODEL_DIR, MIN_ACCURACY.
@@ -13,7 +13,8 @@ import json
 import os
 import sys
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before the import of xgboost: the processes share a machine
+# Each process uses one core, because the processes share a machine. This line must precede the import of xgboost.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import xgboost
@@ -22,7 +23,8 @@ from xgboost import collective
 from xgboost.tracker import RabitTracker
 
 TEST_PICTURES = 297
-PATIENCE = 300  # seconds that the tracker waits for the workers, and a worker for an answer
+# In seconds. The tracker waits this long for the workers, and a worker waits this long for an answer.
+PATIENCE = 300
 
 
 def run_tracker():
@@ -105,7 +107,7 @@ def run_worker():
             accuracy = float((guesses == test[1]).mean())
             write_result(booster, accuracy)
     if accuracy is not None and accuracy <= float(os.environ.get("MIN_ACCURACY", "0.9")):
-        sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+        sys.exit(f"accuracy {accuracy:.4f} is not above the required MIN_ACCURACY")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ TEST_F(FakeClusterTest, ASubmitPrintsTheErrorOutputOfAFailedTask) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AClientCanInspectWaitForAndKillARunningJob) {
+TEST_F(FakeClusterTest, AClientCanInspectAndAwaitAndKillARunningJob) {
   const std::string job = Detached("echo begun; " + HoldUntilGo());
   ASSERT_TRUE(WaitForRunning(1));
   EXPECT_THAT(Status(job), HasSubstr("\"RUNNING\""));
@@ -56,7 +56,7 @@ TEST_F(FakeClusterTest, AClientCanInspectWaitForAndKillARunningJob) {
   ExpectNothingLeft();
 }
 
-TEST_F(FakeClusterTest, AClientCanFindAttachToAndKillAJobByItsRequestId) {
+TEST_F(FakeClusterTest, AClientCanFindAndAttachToAndKillAJobByItsRequestId) {
   const Words request = {"--request-id", "step 1", "--owner", "o1"};
   const std::string job = Detached(HoldUntilGo(), request);
   ASSERT_TRUE(WaitForRunning(1));

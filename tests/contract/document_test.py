@@ -84,7 +84,7 @@ class DocumentTest(unittest.TestCase):
                 message = self.tony("plan", document, code=65)["error"]["message"]
                 self.assertNotIn("\n", message)
 
-    def test_flags_members_spec_and_properties_give_the_same_job_spec(self):
+    def test_a_job_given_by_flags_document_members_or_properties_has_the_same_plan(self):
         keys = {"tony.application.name": "n", "tony.application.framework": "pytorch", "tony.worker.instances": "2",
                 "tony.worker.memory": "3g", "tony.worker.restart.budget": "1", "tony.application.tags": "a,b",
                 "tony.application.untracked.jobtypes": "ps,eval", "tony.ps.instances": "1", "tony.eval.instances": "1",
@@ -101,7 +101,7 @@ class DocumentTest(unittest.TestCase):
         command_line = self.box.run("plan", "--json", *flags, "-shell_env", "LR=1,5").document()
         self.assertEqual([role["name"] for role in command_line["spec"]["roles"]], ["eval", "ps", "worker"])
         self.assertEqual(command_line["spec"]["roles"][0]["completion"], "untracked")
-        warning = "-shell_env LR: the commas are part of the value; TonY would have cut the value at a comma"
+        warning = "-shell_env LR: the commas are part of the value; LinkedIn's TonY would have cut the value at a comma"
         self.assertEqual(command_line["warnings"], [warning])
         self.assertEqual(self.tony("plan", {}, *flags, "-shell_env", "LR=1,5"), command_line)
         members_alone = {**command_line, "warnings": []}
@@ -124,7 +124,7 @@ class DocumentTest(unittest.TestCase):
         }.items():  # fmt: skip
             self.assertEqual(sources[key], value)
 
-    def test_a_resubmitted_document_adopts_its_job_and_paths_start_at_the_current_folder(self):
+    def test_a_document_with_relative_paths_runs_once_and_a_resubmit_adopts_the_job(self):
         document = {"framework": "standalone", "executes": "cat mine.txt > $OUT; echo $A >> $OUT", "src_dir": "src",
                     "env": {"A": "of the document", "OUT": str(self.box.folder / "out")},
                     "tasks": {"worker": {"instances": 1, "memory": "512m"}}}  # fmt: skip

@@ -48,7 +48,7 @@ class EngineTest(ContractCase):
         self.assertEqual(self.state(self.jobs["running"]), "RUNNING")
 
     @of("submit")
-    def test_a_submit_that_waits_prints_the_verdict_and_exits_by_it(self):
+    def test_a_submit_that_waits_prints_the_verdict_and_exits_with_its_code(self):
         self.assertEqual(self.expect("submit", *task("true"))["state"], "SUCCEEDED")
         self.assertEqual(self.expect("submit", *task("exit 7"), code=1)["verdict"]["exit_code"], 7)
         self.expect("submit", *task("true"), "-conf", "tony.worker.instances=many", code=65)
@@ -81,7 +81,7 @@ class EngineTest(ContractCase):
         self.assertIn('"b" is left out', self.expect("status", job)["outputs_problem"])
 
     @of("outputs", "status")
-    def test_outputs_that_are_not_an_object_exit_with_65(self):
+    def test_outputs_exits_with_65_if_the_outputs_are_not_a_json_object(self):
         for text in ("[1]", "{", '{\\"a\\":}'):
             job = self.own(*task(f'printf "{text}" > $TONY_OUTPUT_FILE'))
             self.expect("wait", job)
@@ -89,7 +89,7 @@ class EngineTest(ContractCase):
             self.expect("status", job)
 
     @of("watch")
-    def test_watch_prints_one_json_object_per_line_and_each_end_once(self):
+    def test_watch_prints_one_json_object_per_line_and_reports_each_end_once(self):
         documents = self.expect_lines("watch", self.jobs["good"], self.jobs["bad"], UNKNOWN)
         ended = [document["job"] for document in documents if "verdict" in document]
         self.assertEqual(sorted(ended), sorted([self.jobs["good"], self.jobs["bad"]]))
@@ -127,7 +127,7 @@ class EngineTest(ContractCase):
         self.assertEqual((killed["killed"], killed["state"]), (True, "KILLED"))
 
     @of("kill", "submit")
-    def test_a_kill_before_the_submit_is_remembered_and_refuses_the_submit(self):
+    def test_a_submit_of_a_request_that_was_already_killed_is_refused(self):
         request = ("--request-id", "airflow://dag/run/late/-1")
         remembered = self.expect("kill", *request, "--if-owner", "o1")
         self.assertEqual((remembered["job"], remembered["killed"], remembered["remembered"]), (None, False, True))

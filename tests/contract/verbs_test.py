@@ -25,7 +25,7 @@ class VerbsTest(ContractCase):
         self.expect("init", "keras", code=64)
 
     @of("run")
-    def test_run_prints_the_final_state_and_exits_by_it(self):
+    def test_run_prints_the_final_state_and_exits_with_its_code(self):
         for command, code, state in (("true", 0, "SUCCEEDED"), ("exit 3", 1, "FAILED")):
             answer = self.box.run("run", "--json", "--", command)
             self.judge(answer, answer.document(), "run", code)
@@ -237,7 +237,7 @@ class VerbsTest(ContractCase):
         for words in (("status", UNKNOWN), ("no-such-verb",), bad_spec):
             self.assertEqual(self.box.run(*words).raw, b"", words)
 
-    def test_an_unwritable_home_exits_with_73_or_69(self):
+    def test_a_submit_with_an_unwritable_home_exits_with_73_or_69(self):
         for home in ("/proc/none", str(self.box.tony)):
             answer = self.box.run("submit", *task("true"), "--json", TONY_HOME=home)
             self.judge(answer, answer.document(), "error", answer.exit)

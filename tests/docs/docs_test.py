@@ -17,7 +17,7 @@ REAL = ["job local-20270101-000000-abcdef RUNNING", "worker:0    running   9    
 
 
 class OutputTest(unittest.TestCase):
-    def test_ids_and_amounts_shown_on_a_page_match_other_real_values(self):
+    def test_an_id_or_amount_on_a_page_matches_a_different_real_value(self):
         names = output.Names()
         self.assertTrue(output.matches(SHOWN, REAL, names))
         self.assertEqual("kill 9; tony status local-20270101-000000-abcdef",
@@ -38,7 +38,7 @@ class OutputTest(unittest.TestCase):
         self.assertTrue(output.matches(["...", "end ... of it"], ["a", "b", "end or beginning of it"], output.Names()))
         self.assertFalse(output.matches(["...", "end"], ["a", "b"], output.Names()))
 
-    def test_a_failed_match_binds_no_id(self):
+    def test_a_failed_match_assigns_no_real_id_to_a_shown_id(self):
         names = output.Names()
         lines = ["job local-20270101-000000-000000 FAILED", *REAL]
         self.assertTrue(output.matches(["...", *SHOWN], lines, names))

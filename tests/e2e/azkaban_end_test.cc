@@ -70,7 +70,7 @@ TEST_F(AzkabanEndTest, SigtermToTheAdapterDuringStagingLeavesNoRunningJob) {
   for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(AzkabanEndTest, SigtermToTheAdapterAtAnyMomentOfTheStepsStartLeavesNoRunningJob) {
+TEST_F(AzkabanEndTest, SigtermToTheAdapterAtAnyMomentOfItsStartLeavesNoRunningJob) {
   step_.properties["executes"] = "sleep 1000";
   for (int i = 0; i < 6; ++i) {
     step_.properties["azkaban.flow.execid"] = std::to_string(100 + i);
@@ -184,7 +184,7 @@ TEST_F(AzkabanEndTest, AJobWithALiveAdapterRunsLongerThanTheWatchTimeout) {
   ExpectEnd(step_.Run(), 0);
 }
 
-TEST_F(AzkabanEndTest, TheAdapterExitsButTheJobContinuesWhenAzkabansExecutorServerDies) {
+TEST_F(AzkabanEndTest, TheAdapterExitsAndTheJobKeepsRunningWhenTheAzkabanExecutorServerDies) {
   const auto server = StartHolding("\"$@\" & wait");
   ASSERT_EQ(box_.Pids("tony-azkaban").size(), 1u);
   server->Signal(SIGKILL);
@@ -209,7 +209,7 @@ TEST_F(AzkabanEndTest, AClosedLogPipeOfTheAdapterDoesNotAffectTheJob) {
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanEndTest, TheAdaptersExitCodeReflectsTheVerdictOfTheJobEvenIfTheAdaptersLogIsUnwritable) {
+TEST_F(AzkabanEndTest, AnUnwritableLogDoesNotChangeTheExitCodeOfTheAdapter) {
   step_.properties["executes"] = "exit 3";
   EXPECT_EQ(step_.Start("exec \"$@\" >&- 2>&-")->Wait().exit, 1);
   step_.properties["executes"] = "true";

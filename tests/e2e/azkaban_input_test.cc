@@ -62,7 +62,7 @@ const TestRow kInput[] = {
       {"text `! a comment\n\n  # another\nworker_env.TEXT : in \\\n     two\\ lines\n`", ""},
       {"step", ""},
       {"file seen", "out=in two lines"}}},
-    {"AnUnrelatedPropertyWithAOneMebibyteValueIsIgnored", {{"set spark.conf %K", ""}, {"step", ""}}},
+    {"AnUnrelatedPropertyOfOneMebibyteIsIgnored", {{"set spark.conf %K", ""}, {"step", ""}}},
     {"MalformedUnicodeEscapesInThePropertiesFileAreRefused",
      {{"text `worker_env.TEXT=\\u12G4\n`", ""},
       {"step", "65 && ~\\u"},
@@ -102,7 +102,7 @@ const TestRow kInput[] = {
     {"TerminalEscapesInARefusedValueAreNotPrinted", {{"set src_dir no\x1b[31m\rwhere", ""}, {"step", "65 && ~where"}}},
 
     // ---- files that the step writes
-    {"AnUnwritableOutputsFileFailsTheStepButNotTheJob",
+    {"AnUnwritableOutputsFileFailsTheStepOfASuccessfulJob",
      {{"variable JOB_OUTPUT_PROP_FILE %B/no/such/folder/outputs", ""},
       {"step", "73 && ~SUCCEEDED && ~%B/no/such/folder/outputs"},
       {"set azkaban.flow.execid 12", ""},
@@ -151,7 +151,7 @@ TEST_F(AzkabanFilesTest, APropertiesFileOf20MebibytesIsRefused) {
   ExpectRefused(65, HasSubstr("larger than"));
 }
 
-TEST_F(AzkabanFilesTest, TheErrorNamesAPropertiesFileThatDoesNotExistOrIsAFolderOrAPipe) {
+TEST_F(AzkabanFilesTest, TheErrorNamesAPropertiesFileThatIsMissingOrNotARegularFile) {
   step_.variables["JOB_PROP_FILE"] = box_.File("missing");
   ExpectRefused(65, AllOf(HasSubstr(box_.File("missing")), HasSubstr("no such file")));
   step_.variables["JOB_PROP_FILE"] = step_.folder().string();

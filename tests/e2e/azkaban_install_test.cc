@@ -106,14 +106,14 @@ TEST_F(AzkabanInstallTest, AnUpgradeKeepsPropertiesAndFilesThatTheAdministratorA
   EXPECT_THAT(Install().out, testing::HasSubstr("nothing was changed"));
 }
 
-TEST_F(AzkabanInstallTest, AnInstallWithTheOptionNoExecuteAsUserSetsExecuteAsUserToFalse) {
+TEST_F(AzkabanInstallTest, TheNoExecuteAsUserOptionSetsExecuteAsUserToFalse) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Install({"--no-execute-as-user"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/private.properties"), testing::EndsWith("\nexecute.as.user=false\n"));
 }
 
-TEST_F(AzkabanInstallTest, TheProgramsAreCopiedIntoTheJobTypesFolderIfTheInstallOptionWithProgramsIsSet) {
+TEST_F(AzkabanInstallTest, TheWithProgramsOptionCopiesTheProgramsIntoTheFolderOfTheJobType) {
   const Ran ran = Install({"--with-programs"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(At("tony/plugin.properties"), testing::StartsWith("command=${plugin.dir}/bin/tony-azkaban\n"));
@@ -128,10 +128,12 @@ TEST_F(AzkabanInstallTest, TheProgramsAreCopiedIntoTheJobTypesFolderIfTheInstall
   ExpectOneLine(own({}), 64, "lies in the folder that would be replaced");
 }
 
-TEST_F(AzkabanInstallTest, LinkedInsJobTypeIsReplacedOnlyIfTheInstallOptionReplaceIsSet) {
+TEST_F(AzkabanInstallTest, AnInstallReplacesTheJobTypeOfLinkedInOnlyWithTheReplaceOption) {
   Write("TonyJob/private.properties", "jobtype.class=com.linkedin.tony.azkaban.TonyJob\n");
   Write("TonyJob/tony.jar", "jar");
-  ExpectOneLine(Install(), 73, (jobtypes_ / "TonyJob").string() + ": not installed by TonY (a folder of its own); --replace moves");
+  ExpectOneLine(Install(), 73,
+                (jobtypes_ / "TonyJob").string() +
+                    ": not installed by TonY (a folder, not a link to tony); --replace moves");
   EXPECT_EQ(Names(jobtypes_), Words{"TonyJob"});
   const Ran ran = Install({"--replace"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -270,11 +272,11 @@ TEST_P(AzkabanInstallCrashTest, AnInstallKilledAtAnyPointLeavesCompleteJobTypesA
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, AzkabanInstallCrashTest,
+INSTANTIATE_TEST_SUITE_P(InstallInto, AzkabanInstallCrashTest,
                          testing::Values(Before::kNothing, Before::kOlder, Before::kForeign), [](const auto& test) {
-                           return test.param == Before::kNothing ? "Nothing"
-                                  : test.param == Before::kOlder ? "AnOlderInstallation"
-                                                                 : "LinkedInsFolder";
+                           return test.param == Before::kNothing ? "EmptyFolder"
+                                  : test.param == Before::kOlder ? "FolderWithAnOlderInstallation"
+                                                                 : "FolderWithTheJobTypeOfLinkedIn";
                          });
 
 class AzkabanDoctorTest : public AzkabanInstallTest {
@@ -296,11 +298,11 @@ TEST_F(AzkabanDoctorTest, TheDoctorCommandSuggestsTheInstallCommandIfTheJobTypeI
   EXPECT_TRUE(Has(ran, "ok    type TonyJob: the same as tony")) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, TheDoctorCommandFailsIfExecuteAsUserIsOnButTheExecuteAsUserProgramIsMissing) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandFailsIfExecuteAsUserIsTrueAndAzkabanNativeLibIsNotSet) {
   ASSERT_EQ(Install().exit, 0);
   const Ran ran = Doctor();
   EXPECT_EQ(ran.exit, 1);
-  EXPECT_TRUE(Has(ran, "fail  execute.as.user: true, Azkaban's default")) << ran.out;
+  EXPECT_TRUE(Has(ran, "fail  execute.as.user: true (Azkaban's default)")) << ran.out;
 }
 
 TEST_F(AzkabanDoctorTest, TheDoctorCommandPrintsTheReportAsJsonIfTheOptionJsonIsSet) {
@@ -333,13 +335,13 @@ TEST_F(AzkabanDoctorTest, TheDoctorCommandChecksTheJobTypesAndTheEnvironmentOfAR
   EXPECT_TRUE(Has(ran, "ok    home: " + box_.home().string())) << ran.out;
 }
 
-TEST_F(AzkabanDoctorTest, TheDoctorCommandRejectsAProcessIdThatIsInvalidOrUnusedOrNotOfAJavaProcess) {
+TEST_F(AzkabanDoctorTest, TheDoctorCommandRejectsAProcessIdThatBelongsToNoJavaProcess) {
   const Background shell({"/bin/sleep", "1000"}, box_.Environment(), box_.folder());
   const std::string words = "/proc/" + std::to_string(shell.pid()) + "/cmdline";
   ASSERT_TRUE(WaitFor([&] { return ReadText(words).find("sleep") != std::string::npos; }));
   const Ran ran = Run({"doctor", "--executor", std::to_string(shell.pid())});
   EXPECT_EQ(ran.exit, 1);
-  EXPECT_TRUE(Has(ran, " is /bin/sleep, not Java, so it is not Azkaban's executor server")) << ran.out;
+  EXPECT_TRUE(Has(ran, " runs /bin/sleep, not Java, so it is not Azkaban's executor server")) << ran.out;
   ExpectOneLine(Run({"doctor", "--executor", "999999999"}), 66, "--executor 999999999: no such process");
   ExpectOneLine(Run({"doctor", "--executor", "x"}), 64, "--executor x: expected a process id");
 }

@@ -21,7 +21,7 @@ TEST_F(AzkabanStepTest, ASuccessfulStepExitsWithZeroAndWritesItsJobIdForTheNextS
   EXPECT_TRUE(step_.InputIsUntouched());
 }
 
-TEST_F(AzkabanStepTest, TheTaskDoesNotSeeAzkabansFileVariablesAndTheStepsLogContainsNoTaskOutput) {
+TEST_F(AzkabanStepTest, TheTaskSeesNoPathsOfAzkabanFilesAndTheStepLogContainsNoTaskOutput) {
   step_.variables["JOBTYPE_PRIVATE_PROP_FILE"] = step_.folder() / "private";
   step_.properties["executes"] =
       "echo to nobody; test -z \"$JOB_PROP_FILE$JOB_OUTPUT_PROP_FILE$JOBTYPE_PRIVATE_PROP_FILE\"";
@@ -136,7 +136,7 @@ TEST_F(AzkabanStepTest, TheStepOverwritesAnExistingOutputsFile) {
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
 }
 
-TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsInATasksErrorOutputAreRemovedFromTheStepsLog) {
+TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsInErrorOutputDoNotReachTheStepLog) {
   step_.properties["executes"] = R"(printf '\033[31mred\033[0m\rover it\nRuntimeError: \033[1mbold\n' >&2; exit 3)";
   const Ran ran = step_.Run();
   // ExpectEnd fails if the log contains an escape or a carriage return.

@@ -18,7 +18,7 @@ const TestRow kBadInput[] = {
     {"AnOptionWithoutItsValueIsRefused", {{"submit -executes", "64 && refused && ~--executes needs a value"}}},
     {"TheErrorForAnInvalidMemorySizeShowsTheSettingAndItsOrigin",
      {{"one true tony.worker.memory=2x", "65 && refused && ~tony.worker.memory && ~2x && ~-conf && ~expected"}}},
-    {"AllErrorsArePrintedTogetherFollowedByWarningsAboutUnknownKeys",
+    {"ARefusedSubmitPrintsAllErrorsAndThenTheWarnings",
      {{"one true tony.worker.memory=2x tony.worker.vcores=0 tony.worker.memroy=1g",
        "65 && lines=3 && ~tony: tony.worker.memory: \"2x\" && ~tony: tony.worker.vcores: \"0\" && ~\ntony: warning: "
        "tony.worker.memroy"},
@@ -51,7 +51,7 @@ const TestRow kBadInput[] = {
     {"AJobWithoutACommandIsRefused", {{"submit tony.worker.instances=1", "65 && refused && ~worker"}}},
     {"ASubmitFailsIfTonyHomeCannotBeCreated",
      {{"write file `in the way`", ""}, {"TONY_HOME=%B/file/home one true", "73 && refused && ~%B/file"}}},
-    {"AnUnknownJobIsRefusedByEachOfTheCommandsStatusWaitKillAndLogs",
+    {"TheStatusWaitKillAndLogsCommandsRefuseAnUnknownJob",
      {{"status local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},
       {"wait local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},
       {"kill local-20200101-000000-abcdef", "66 && refused && ~local-20200101-000000-abcdef"},

@@ -57,7 +57,7 @@ TEST_P(MastersClockTest, ARestartBackOffKeepsItsLengthIfTheClockOfTheNextMasterD
 INSTANTIATE_TEST_SUITE_P(Steps, MastersClockTest, testing::Values(kEightHoursBack, kEightHoursOn),
                          [](const auto& test) { return *test.param == '-' ? "EightHoursBack" : "EightHoursAhead"; });
 
-TEST_F(ClockTest, ADelayedKillThatFellDueWhileTheMachineSleptIsExecutedOnWakeUp) {
+TEST_F(ClockTest, ADelayedKillIsExecutedOnWakeUpIfItsTimePassedDuringMachineSleep) {
   const auto client = box_.StartTony(One(HoldUntilGo()), ClocksOf("tony-am"));
   ASSERT_TRUE(WaitForRunning(1)) << client->err();
   Succeeds({"kill", Job(), "--delay", "3600", "--reason", "slept"});

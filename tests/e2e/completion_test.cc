@@ -48,7 +48,7 @@ const TestRow kCompletion[] = {
      {{"plan -executes true tony.application.framework=standalone tony.application.distributed-mode=FCFS "
        "tony.worker.instances=2 tony.application.fail-on-worker-failure-enabled=false "
        "tony.application.stop-on-failure-jobtypes=chief",
-       "line && err~in TonY a task of role worker may fail as long as another task succeeds"},
+       "line && err~in LinkedIn's TonY, a task of role worker may fail as long as another task succeeds"},
       {"plan --explain -executes true tony.application.framework=standalone tony.application.distributed-mode=FCFS "
        "tony.worker.instances=2 tony.worker.min-succeeded=1",
        "out~tony.worker.min-succeeded = 1 && out~tony.application.completion-rule = strict  (default) && out~role "

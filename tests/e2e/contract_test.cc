@@ -38,7 +38,7 @@ class ContractTest : public TonyTest {
 
 // ---- the decision table of submit
 
-TEST_F(ContractTest, AnotherSubmitOfARequestAttachesToTheRunningJobAndChangesTheJobsOwner) {
+TEST_F(ContractTest, ASubmitWithTheSameRequestIdAttachesToTheRunningJobAndChangesTheOwner) {
   const std::string job = StartHolding("first");
   for (const char* policy : {"adopt", "attach"}) {
     const std::string owner = std::string("of-") + policy;
@@ -62,7 +62,7 @@ TEST_F(ContractTest, AttachingToAJobWithADifferentSpecCausesAWarning) {
   EndAll();
 }
 
-TEST_F(ContractTest, TheRunningJobIsKilledAndReplacedIfTheOptionOnExistingIsNever) {
+TEST_F(ContractTest, TheRunningJobIsKilledAndReplacedIfTheOptionOnExistingHasTheValueNever) {
   const std::string old = StartHolding("first");
   const auto answer = SubmitDetached("true", "second", Policy("never"));
   EXPECT_EQ(Text(answer, "/decision"), "created");
@@ -71,7 +71,7 @@ TEST_F(ContractTest, TheRunningJobIsKilledAndReplacedIfTheOptionOnExistingIsNeve
   EndAll();
 }
 
-TEST_F(ContractTest, TasksOfAJobReplacedByAHigherSubmissionNumberExitBeforeTheNewTasksStart) {
+TEST_F(ContractTest, TasksOfAReplacedJobExitBeforeTasksOfTheNextSubmissionStart) {
   const std::string old = StartHolding("first");
   const pid_t task = std::stoi(ReadText(Running("worker-0")));
   const std::string look = "kill -0 " + std::to_string(task) + " 2>/dev/null && echo alive || echo gone";
@@ -97,7 +97,7 @@ TEST_F(ContractTest, ASubmitCreatesANewJobAfterAFailedOrKilledJobOfTheSameReques
   EndAll();
 }
 
-TEST_F(ContractTest, ASubmitReusesTheResultOfASuccessfulJobUnlessOnExistingIsAttachOrNever) {
+TEST_F(ContractTest, ASubmitReusesTheResultOfASuccessfulJobOnlyIfOnExistingIsAdopt) {
   const std::string job = RunToEnd("true", "first", 0);
   const auto adopted = Json(One("true") + Under("second"));
   ExpectJson(adopted, {{"/decision", "adopted"}, {"/job", job}, {"/verdict/state", "SUCCEEDED"}});
@@ -146,7 +146,7 @@ TEST_F(ContractTest, TwentySimultaneousSubmitsOfOneRequestCreateOneJob) {
   EndAll();
 }
 
-TEST_F(ContractTest, ASubmitIsRefusedAfterAKillOfTheSameRequestAndOwnerThatFoundNoJob) {
+TEST_F(ContractTest, ASubmitIsRefusedIfAnEarlierKillNamedItsRequestAndItsOwner) {
   const auto killed = Json({"kill", "--request-id", kRequest, "--if-owner", "late"});
   ExpectJson(killed, {{"/job", nullptr}, {"/remembered", true}, {"/killed", false}});
   FailsInALine(77, One("true") + Under("late"));
@@ -188,7 +188,7 @@ TEST_F(ContractTest, SigtermToAClientKillsTheJobOnlyIfTheClientStillOwnsTheJob) 
 
 // ---- kills
 
-TEST_F(ContractTest, AKillConditionalOnAFormerOwnerDoesNotEndTheJob) {
+TEST_F(ContractTest, AKillThatNamesAFormerOwnerDoesNotEndTheJob) {
   const std::string job = StartHolding("first");
   SubmitDetached(HoldUntilGo(), "second", {});
   for (const Words& which : {Words{job}, Words{"--request-id", kRequest}}) {
@@ -216,7 +216,7 @@ TEST_F(ContractTest, AKillWithTheOptionNoWaitKillsTheJob) {
   EXPECT_EQ(StateOf(job), "KILLED");
 }
 
-TEST_F(ContractTest, ADelayedKillConditionalOnAWatcherIsDroppedOnceAnotherWatcherAppears) {
+TEST_F(ContractTest, ADelayedKillThatNamesAWatcherIsDroppedOnceAnotherWatcherAppears) {
   const std::string job = StartHolding("first");
   Json({"wait", job, "--since", "0", "--watcher", "stalled"});
   const auto planned =
@@ -232,7 +232,7 @@ TEST_F(ContractTest, ADelayedKillConditionalOnAWatcherIsDroppedOnceAnotherWatche
   EXPECT_EQ(StateOf(job), "SUCCEEDED");
 }
 
-TEST_F(ContractTest, ADelayedKillConditionalOnAWatcherIsExecutedIfNoOtherWatcherAppears) {
+TEST_F(ContractTest, ADelayedKillThatNamesAWatcherIsExecutedIfNoOtherWatcherAppears) {
   const std::string job = StartHolding("first");
   Json({"wait", job, "--since", "0", "--watcher", "only"});
   const auto planned = Json({"kill", job, "--if-watcher", "only", "--delay", "0.5", "--reason", "cancelled"});
@@ -258,7 +258,7 @@ TEST_F(ContractTest, AJobWithAWaitingClientRunsLongerThanItsWatchTimeout) {
   GoAndEnd(*client);
 }
 
-TEST_F(ContractTest, TheWaitCommandWithTheOptionSinceReturnsTheCurrentStatusIfNothingChangesUntilTheTimeout) {
+TEST_F(ContractTest, TheWaitCommandWithTheOptionSinceReturnsTheCurrentStatusAtItsTimeout) {
   const std::string job = StartHolding("first");
   value status = Json({"wait", job, "--since", "0"});
   while (!At(status, "/timed_out").is_bool())
@@ -351,7 +351,7 @@ TEST_F(JobWithoutMasterTest, ASubmitOfTheSameRequestRestartsTheMasterAndAttaches
   EndAll();
 }
 
-TEST_F(JobWithoutMasterTest, AKillConditionalOnTheOwnerRestartsTheMasterAndEndsTheJob) {
+TEST_F(JobWithoutMasterTest, AKillThatNamesTheOwnerRestartsTheMasterAndEndsTheJob) {
   EXPECT_EQ(At(Json({"kill", job_, "--if-owner", "other"}), "/fenced"), value(true));
   EXPECT_EQ(At(Json({"kill", job_, "--if-owner", "first"}), "/killed"), value(true));
   ExpectNothingLeft();

@@ -60,10 +60,10 @@ const TestRow kDependencies[] = {
       {"jobs 0", ""}}},
     {"ThePlanCommandShowsTheOrderInWhichRolesStart",
      {{"plan -executes true %Rdata %Rhead %Rworker tony.worker.depends-on=data,head:ready",
-       "err~order: worker after data, head (ready)"}}},
+       "err~order: worker starts after data, head (ready)"}}},
     // The same order as in ray-on-tony: the head runs until the last worker is done, and its address is in
     // CLUSTER_SPEC.
-    {"WorkersThatDependOnTheHeadRoleStartOnceTheHeadTaskHasPublishedReady",
+    {"WorkersStartOnceTheHeadRoleHasPublishedReady",
      {{"write task.sh `case $JOB_NAME in head) sleep 0.2; touch listens; echo \"$CLUSTER_SPEC\" > head-spec; echo "
        "READY=here:1 >> \"$TONY_PUBLISH_FILE\"; until [ -e done ]; do sleep 0.02; done ;; worker) [ -e listens ] || "
        "exit 7; "
@@ -96,7 +96,7 @@ const TestRow kDependencies[] = {
        "1 && err~preprocess:0 failed && err~exit code 5"},
       {"write task.sh `[ -z \"$PREPROCESSING_JOB\" ] || printf 'Model parameters: %040000d\\n' 1`", ""},
       {"%S %Rworker tony.application.enable-preprocess=true tony.am.memory=150m",
-       "1 && err~cannot be passed on in MODEL_PARAMS"},
+       "1 && err~cannot be passed to other tasks in MODEL_PARAMS"},
       {"missing trained", ""}}},
 };
 TABLE_TEST(DependenciesTest, kDependencies, [](TestRow row) {

@@ -47,7 +47,7 @@ TEST_F(DigestTest, ASubmitThatIsNotARetryCreatesANewJobIfTheProgramWasEdited) {
   ExpectNothingLeft();
 }
 
-TEST_F(DigestTest, AnAcknowledgedResultIsReusedByARetryButNotByAFirstTry) {
+TEST_F(DigestTest, OnlyARetryReusesAnAcknowledgedResult) {
   EXPECT_EQ(Decision(Who::kFirstTry), "created");
   EXPECT_EQ(Decision(Who::kFirstTry), "adopted") << "nobody has consumed it";
   Acknowledge();
@@ -79,7 +79,7 @@ TEST_F(DigestTest, ARetryReusesTheResultDespiteChangedEnvironmentVariablesAndFil
   EXPECT_EQ(Trained(), "first\n");
 }
 
-TEST_F(DigestTest, AFirstTryReusesTheResultIfOnlyASecretTheJobNameATimeoutOrTheFolderHasChanged) {
+TEST_F(DigestTest, AFirstTryReusesTheResultDespiteAChangedSecretJobNameTimeoutOrFolder) {
   EXPECT_EQ(Decision(Who::kFirstTry, {"-shell_env", "API_TOKEN=old"}), "created");
   fs::create_directory(source_ + "/__pycache__");
   box_.Write("src/__pycache__/train.cpython-311.pyc", "compiled");

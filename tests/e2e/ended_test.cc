@@ -38,7 +38,7 @@ const TestRow kEnded[] = {
       {"one true", ""},
       {"left", ""},
       {"file %F/keeper.log", "~%B/home/history"}}},
-    {"InvalidHistoryFiltersAreRefusedInOneLine",
+    {"InvalidHistoryFiltersAreRefusedWithAOneLineError",
      {{"history --state DONE", "64 && line && ~--state"},
       {"history --class worn", "64 && line && ~--class"},
       {"history --since yesterday", "64 && line && ~--since"},
@@ -89,7 +89,7 @@ class EndedLogTest : public TonyTest {
   }
 };
 
-TEST_F(EndedLogTest, TheWaitCommandAddsAJobLostByARebootToTheHistory) {
+TEST_F(EndedLogTest, TheWaitCommandWritesAHistoryEntryForAJobLostInAReboot) {
   HoldDetached(One(HoldUntilGo()) + Named("lost"));
   KillAll();
   std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";

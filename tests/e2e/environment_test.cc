@@ -8,7 +8,7 @@ namespace {
 // The three ways to set datasets: properties of a step, tony.xml, and the command line. TonY let datasets override
 // worker_env, and would have split their lists at commas.
 const TestRow kEnvironment[] = {
-    {"EveryTaskOfAnAzkabanStepHasVariablesForTheStepsDatasets",
+    {"EveryTaskGetsTheDatasetsOfItsAzkabanStepAsVariables",
      {{"write train.job `type=tony\nazkaban.input.dataset=/data/a,/data/b\nazkaban.output.dataset=/out\n"
        "worker_env.AZKABAN_OUTPUT_DATASET=/other\ntony.application.framework=tensorflow\ntony.worker.instances=2\n"
        "executes=echo $AZKABAN_INPUT_DATASET $AZKABAN_OUTPUT_DATASET`",
@@ -29,7 +29,7 @@ const TestRow kEnvironment[] = {
        ""},
       {"one `echo $AZKABAN_INPUT_DATASET`", ""},
       {"log worker-0 stdout", "out=/data/a;/data/b\n"}}},
-    {"TheErrorForADatasetTooLongForAnEnvironmentVariableNamesTheFileAndTheLine",
+    {"TheErrorForATooLongDatasetNamesTheFileAndTheLine",
      {{"write train.job `type=tony\ntony.application.framework=standalone\ntony.worker.instances=1\nexecutes=true\n"
        "azkaban.input.dataset=%L\n`",
        ""},
@@ -57,7 +57,7 @@ class TaskEnvironmentTest : public TonyTest {
   }
 };
 
-TEST_F(TaskEnvironmentTest, TheTasksEnvironmentNamesTheJobTheTaskAndTheTasksFiles) {
+TEST_F(TaskEnvironmentTest, TheEnvironmentOfATaskNamesTheJobTheTaskAndItsFiles) {
   Succeeds(Workers(2, Dump(), {"tony.ps.instances=1"}));
   const std::map<std::string, std::string> tasks = {{"worker-0-1", "worker:0"}, {"worker-1-1", "worker:1"}};
   for (const auto& [file, task] : tasks) {
@@ -88,7 +88,7 @@ TEST_F(TaskEnvironmentTest, TheTasksEnvironmentNamesTheJobTheTaskAndTheTasksFile
             (box_.JobFolder(Job()) / "work/worker-0/1/tony-output.json").string());
 }
 
-TEST_F(TaskEnvironmentTest, ARestartedTasksEnvironmentHasTheAttemptNumberAndTheNewestCheckpoint) {
+TEST_F(TaskEnvironmentTest, TheEnvironmentOfARestartedTaskHasTheAttemptNumberAndTheNewestCheckpoint) {
   const std::string saved = box_.File("saved");
   fs::create_directory(saved);
   Succeeds(One(Dump("touch $TONY_CHECKPOINT_DIR/step-3; test $TONY_ATTEMPT = 2"),

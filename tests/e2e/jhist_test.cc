@@ -83,7 +83,7 @@ TEST_F(JhistE2eTest, TheHistoryFileContainsEachAttemptOfAFailedTask) {
   EXPECT_EQ(Number(Event(history, 5), "/event/failedTasks"), 1);
 }
 
-TEST_F(JhistE2eTest, TheHistoryFileStaysInProgressAcrossAMasterRestartUntilTheJobIsKilled) {
+TEST_F(JhistE2eTest, TheNextMasterContinuesTheHistoryFileUntilTheJobIsKilled) {
   const auto client = Hold(One(HoldUntilGo()) + WithHistory());
   ASSERT_TRUE(WaitFor([&] { return fs::exists(box_.folder() / "tony/intermediate") && !Folder().empty(); }));
   ASSERT_TRUE(WaitFor([&] { return Run({"/bin/sh", "-c", "ls " + Folder().string() + "/*.inprogress"}).exit == 0; }));

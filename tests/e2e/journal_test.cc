@@ -83,7 +83,7 @@ TEST_F(JournalE2eTest, AJobContinuesWithTheSameMasterOnceAFullJournalDiskHasSpac
   const auto status = Status();
   EXPECT_EQ(Number(status, "/epoch"), 1) << "it was the same application master all along";
   EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"),
-              HasSubstr("the job is no longer degraded; the cause was: journal: no space left on device"));
+              HasSubstr("no longer degraded; the cause was: cannot write the journal: no space left on device"));
   ExpectNothingLeft();
 }
 
@@ -133,7 +133,7 @@ TEST_F(JournalE2eTest, ATruncatedJournalIsReportedAndTheTasksKeepRunning) {
 TEST_F(JournalE2eTest, AJournalOfALaterReleaseIsReportedAndTheTasksKeepRunning) {
   BeginWith({});
   ReplaceAm([](std::string& journal) { journal[8] = 9; });
-  ExpectTasksUntouched("journal version 9 at byte 8");
+  ExpectTasksUntouched("the journal has version 9 (at byte 8)");
 }
 
 TEST_F(JournalE2eTest, AnIncompleteRecordAtTheEndOfTheJournalIsRemovedAndTheJobContinues) {
@@ -199,7 +199,7 @@ TEST_F(JournalE2eTest, TheHistoryCommandShowsTheVerdictTheAttemptsAndTheEventsOf
   EXPECT_THAT(events.out, testing::ContainsRegex("job_stopping +FAILED: worker:0 failed"));
 }
 
-TEST_F(JournalE2eTest, TheDurationsOfAJobsPhasesAddUpToTheJobsTotalTime) {
+TEST_F(JournalE2eTest, ThePhaseDurationsOfAJobAddUpToItsTotalTime) {
   Succeeds(One("sleep 0.2"));
 
   const auto told = ParseJson(box_.Tony({"history", Job(), "--json", "--events"}).out);

@@ -33,7 +33,7 @@ TEST_F(KeeperStopTest, SigtermToTheKeeperStopsTheJobGracefullyAndTheVerdictNames
   ExpectNothingLeft();
 }
 
-TEST_F(KeeperStopTest, ASecondSignalToTheKeeperDoesNotCutTheGracePeriodShort) {
+TEST_F(KeeperStopTest, ASecondSignalToTheKeeperDoesNotShortenTheGracePeriod) {
   const auto client = Hold(One(StopsInGoodOrder()));
   const pid_t keeper = Keeper();
   kill(keeper, SIGTERM);

@@ -47,7 +47,7 @@ TonyScenariosTest.AFailedParameterServerFailsTheJobAndStopsTheWorker
   tony.worker.command=own | /roles/0/command="own"
 YarnClientTest.CommandsForYarnJobsAreRefusedIfHadoopConfDirIsNotSet
   tony.scheduler=yarn | /scheduler="yarn"
-TonyScenariosTest.WorkersAreStoppedAndTheJobSucceedsAfterADependencyTimeoutConfiguredAsIgnored
+TonyScenariosTest.ADependencyTimeoutMarkedAsIgnoredStopsTheWorkersWithoutFailingTheJob
   tony.application.group.A=chief | /roles/1/outlives/0/roles/0="chief" | tony.chief.instances=1 @AFTER=5
   @AFTER=5 | /roles/1/outlives/0/limit_ms=5000 | tony.chief.instances=1 @GROUP
   @AFTER.ignored=true | /roles/1/outlives/0/ignored=true | tony.chief.instances=1 @GROUP @AFTER=5
@@ -75,20 +75,20 @@ CompletionTest.AJobSucceedsAndStopsItsRunningTasksOnceItsOnlyRoleHasReachedMinSu
   tony.worker.min-succeeded=1 | /roles/0/min_succeeded=1
 BoardTest.TensorBoardKeepsItsProcessAndAddressWhenTheGangRestarts
   tony.ps.outlives-restarts=true | /roles/0/outlives_restarts=true | tony.ps.instances=1 tony.application.sidecar.jobtypes=ps
-KeysRunTest.AWorkerRestartBudgetOrAnAmRetryCountOfTwoAllowsTwoRestarts
+KeysRunTest.AWorkerRestartBudgetOfTwoOrAnAmRetryCountOfTwoAllowsTwoRestarts
   tony.worker.restart.budget=3 | /roles/0/restarts=3
   tony.worker.restart.scope=job | /roles/0/restart_scope="job"
   tony.am.retry-count=2 | /restart/job/most=2
-BackgroundTest.TheSettingTonyTaskBackgroundCanKillOrAwaitBackgroundProcessesOrFailTheTask
+BackgroundTest.TheJobConfiguresWhetherBackgroundProcessesAreKilledAwaitedOrAFailure
   tony.task.background=end | /background="end"
 UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd
   tony.task.log-limit=2g | /log_limit_mb=2048
-KeysRunTest.TheTonyAmKeysSetTheCommandTheMemoryTheGpusAndTheFilesOfAJobWithoutRoles
+KeysRunTest.KeysWithThePrefixTonyAmConfigureAJobWithoutRoles
   tony.am.command=own | /roles/0/command="own" | tony.worker.instances=0
   tony.am.gpus=1 | /roles/0/gpus=1 | tony.worker.instances=0
   tony.am.memory=3g | /roles/0/memory_mb=3072 | tony.worker.instances=0
   tony.am.resources=@FILE | /am_files/0/source="@FILE"
-TonyFinalTest.EachRolesResourcesAreWrittenUnderTheRolesOwnKeys
+TonyFinalTest.TheResourcesOfARoleAreWrittenUnderTheKeysOfThatRole
   tony.am.vcores=2 | /roles/0/vcores=2 | tony.worker.instances=0
 LimitsTest.AMasterThatDoesNotStartWithinTheStartupTimeoutFailsTheJob
   tony.am.startup-timeout=20000 | /startup_timeout_ms=20000
@@ -99,7 +99,7 @@ LimitsTest.TheAllocationTimeoutLimitsRegistrationIfCompatVersionIs046
   tony.container.registration.timeout=5 | /registration_timeout_ms=5
 LimitsTest.ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob
   tony.container.allocation.timeout=5 | /allocation_timeout_ms=5 | tony.compat.version=0.5.3
-MemoryTest.ATaskAboveItsMemoryLimitFailsAsOomWithLimitAndPeak_NeedsWritableCgroup
+MemoryTest.AnOomVerdictNamesTheMemoryLimitAndThePeak_NeedsWritableCgroup
   tony.local.memory-limits=off | /memory_limits=false
 KeysRunTest.AWaitingJobWithHigherPriorityOvertakesWaitingJobsOfTheSameUser
   tony.local.priority=5 | /priority=5
@@ -127,7 +127,7 @@ ResumeTest.ARestartedTaskGetsTheNewestCheckpoint
   tony.checkpoint.pattern=ck* | /checkpoint/pattern="ck*" | tony.checkpoint.dir=@FOLDER
 ResumeTest.AJobWithoutNewCheckpointsFailsAfterThreeRestarts
   tony.checkpoint.fruitless-restarts=5 | /checkpoint/most_fruitless=5 | tony.checkpoint.dir=@FOLDER
-ResumeTest.TheSettingCheckpointResumeLatestUsesTheNewestCheckpointOfAnyJob
+ResumeTest.ATaskStartsFromTheNewestCheckpointOfAnyJobIfCheckpointResumeIsLatest
   tony.checkpoint.resume=latest | /checkpoint/resume="latest" | tony.checkpoint.dir=@FOLDER
 KeysRunTest.EachRestartScopeHasItsOwnBudgetAndTimeWindow
   tony.restart.backoff-ms=5 | /restart/backoff_ms=5
@@ -185,7 +185,7 @@ hadoop
   tony.yarn.view-acl=ann | /yarn/view_acl="ann"
 NoFreeRestartTest.AKilledExecutorFailsTheJobIfTheRestartBudgetForLostTasksIsZero
   tony.restart.lost.budget=5 | /restart/lost/most=5
-KeyEffectTest.RestartsOfALostTaskOlderThanTheTimeWindowDoNotCountAgainstTheRestartBudget
+KeyEffectTest.RestartsBeforeTheTimeWindowDoNotCountAgainstTheBudgetForLostTasks
   tony.restart.lost.window-ms=5 | /restart/lost/window_ms=5
 )";
 
@@ -318,7 +318,7 @@ TEST_F(KeysTest, AKeyOfAnotherSchedulerCausesAWarning) {
   }
 }
 
-TEST_F(KeysTest, KeysWithoutEffectDoNotChangeThePlanAndCauseAWarningUnlessHarmless) {
+TEST_F(KeysTest, IgnoredKeysLeaveThePlanUnchangedAndCauseAWarningUnlessHarmless) {
   const std::string without = json::serialize(At(Planned({}), "/spec"));
   for (const Key& row : AllKeys()) {
     if (row.effect != KeyEffect::kNone && row.effect != KeyEffect::kNotNeeded) continue;
@@ -411,7 +411,7 @@ const TestRow kKeysRun[] = {
        ""},
       {"log worker-0 stdout", "out=1,2 3 4 5,6 7 8\n"},
       {"status %J --json", "/tags=[\"a\",\"b\"]"}}},
-    {"TheTonyAmKeysSetTheCommandTheMemoryTheGpusAndTheFilesOfAJobWithoutRoles",
+    {"KeysWithThePrefixTonyAmConfigureAJobWithoutRoles",
      {{"machine {\"memory_mb\":1000,\"gpus\":[3]}", ""},
       {"write file", ""},
       {"submit `tony.am.command=echo $CUDA_VISIBLE_DEVICES; test -e file` tony.am.memory=999m tony.am.gpus=1 "
@@ -431,7 +431,7 @@ const TestRow kKeysRun[] = {
        "/restart_count=2 && /restarts/1/scope=gang"},
       {"%T tony.restart.scope=job tony.restart.job.budget=1 tony.restart.job.window-ms=1 --json",
        "/restart_count=2 && /restarts/1/scope=job"}}},
-    {"AWorkerRestartBudgetOrAnAmRetryCountOfTwoAllowsTwoRestarts",
+    {"AWorkerRestartBudgetOfTwoOrAnAmRetryCountOfTwoAllowsTwoRestarts",
      {{"%T tony.restart.scope=gang tony.worker.restart.scope=role tony.worker.restart.budget=2 --json",
        "/restart_count=2 && /restarts/1/scope=role"},
       {"%T tony.restart.scope=job tony.am.retry-count=2 --json", "/restart_count=2 && /restarts/1/scope=job"}}},
@@ -469,7 +469,7 @@ TABLE_TEST(KeysRunTest, kKeysRun, [](const TestRow& row) {
 
 class KeyEffectTest : public TonyTest {};
 
-TEST_F(KeyEffectTest, RestartsOfALostTaskOlderThanTheTimeWindowDoNotCountAgainstTheRestartBudget) {
+TEST_F(KeyEffectTest, RestartsBeforeTheTimeWindowDoNotCountAgainstTheBudgetForLostTasks) {
   const auto client =
       box_.StartTony(One(HoldUntilGo(), {"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
                                          "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));

@@ -7,12 +7,12 @@ namespace {
 const TestRow kLedger[] = {
     {"TheErrorForATooLargeMemoryRequestShowsTheRequestedMemoryAndTheMachinesMemory",
      {{"workers 3 true tony.worker.memory=500m",
-       "65 && refused && err=tony: the job requests 1500 MB of memory (3 tasks: worker 3 x 500 MB), this machine has "
-       "1000 "
-       "MB; set tony.worker.memory or tony.worker.instances\n"}}},
+       "65 && refused && err=tony: the job requests 1500 MB of memory (3 tasks: worker 3 x 500 MB), and this machine "
+       "has 1000 "
+       "MB; lower tony.worker.memory or tony.worker.instances\n"}}},
     {"AJobThatRequestsMoreGpusThanTheMachineHasIsRefused",
      {{"one true tony.worker.memory=1m tony.worker.gpus=3",
-       "65 && err~requests 3 GPUs (1 task: worker 1 x 3), this machine has 2; set tony.worker.gpus"}}},
+       "65 && err~requests 3 GPUs (1 task: worker 1 x 3), and this machine has 2; lower tony.worker.gpus"}}},
     {"ThePlanCommandWarnsAboutAMemoryRequestThatASubmitWouldRefuse",
      {{"plan -executes true tony.worker.instances=3 tony.worker.memory=500m",
        "err~tony: warning: the job requests 1500 MB of memory"}}},

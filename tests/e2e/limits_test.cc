@@ -16,7 +16,7 @@ const TestRow kLimits[] = {
     {"ATaskThatIgnoresSigtermIsKilledAfterItsGracePeriod",
      {{"one `trap '' TERM; while :; do sleep 600; done` tony.worker.timeout=500 tony.task.stop-grace-ms=300",
        "1 && verdict=timeout && ~ran longer than 0.5 s"}}},
-    {"TheNoticeFileGivenToAStoppedTaskNamesTheKeyOfTheExceededExecutionTimeout",
+    {"TheNoticeFileOfATaskNamesTheKeyOfTheExceededTimeout",
      {{"one `trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done` tony.worker.timeout=500",
        "1 && verdict=timeout && ~ran longer than 0.5 s"},
       {"log worker-0 stdout", "~tony.task.executor.execution-timeout-ms"}}},
@@ -94,7 +94,7 @@ TEST_F(HangingMasterTest, AKillEndsAJobWhoseMasterHangsDuringStartup) {
   ExpectNothingLeft();
 }
 
-TEST_F(HangingMasterTest, AKillConditionalOnTheOwnerEndsAJobWithAHangingMasterIfTheOwnerMatches) {
+TEST_F(HangingMasterTest, AKillThatNamesTheCurrentOwnerEndsAJobWithAHangingMaster) {
   const std::string job = SubmitAs("o1");
   Succeeds({"kill", job, "--if-owner", "o2", "--no-wait"});
   EXPECT_FALSE(box_.Pids("tony-keeper").empty());

@@ -74,7 +74,7 @@ TEST_F(LiveTableTest, CtrlCKillsTheJobAndTheKillIsReportedAboveTheTable) {
   ExpectNothingLeft();
 }
 
-TEST_F(LiveTableTest, AHangUpOfTheTerminalEndsTheWaitCommandButNotTheJob) {
+TEST_F(LiveTableTest, ATerminalHangUpEndsTheWaitCommandAndTheJobKeepsRunning) {
   Succeeds(Workers(2, HoldUntilGo()) + Words{"--detach"});
   TerminalRun tony(box_, {"wait", Job()}, kSize, {{"TERM", "xterm"}});
   ASSERT_TRUE(tony.WaitForText("2 running")) << tony.screen().Text();

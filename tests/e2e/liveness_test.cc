@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Pairs, AnyTwoTest,
 class WhileStartingTest : public LivenessTest, public testing::WithParamInterface<Two> {};
 
 // Kills the first program. As soon as its successor exists, kills the successor and the second program.
-TEST_P(WhileStartingTest, TheJobSucceedsWhenTheReplacementOfAKilledProcessAndASecondProcessAreKilled) {
+TEST_P(WhileStartingTest, TheJobSucceedsWhenAReplacementProcessIsKilledTogetherWithAnotherProcess) {
   StartJob();
   const std::string first = std::get<0>(GetParam()), second = std::get<1>(GetParam());
   const std::vector<pid_t> old = box_.Pids(first);
@@ -207,7 +207,7 @@ class DamagedJournalTest : public LivenessTest {
   }
 };
 
-TEST_F(DamagedJournalTest, ADamagedJournalIsReportedWhileTheTasksRunAndInTheVerdict) {
+TEST_F(DamagedJournalTest, ADamagedJournalIsReportedDuringTheJobAndInTheVerdict) {
   StartAndDamage();
   EXPECT_THAT(client_->err(), HasSubstr("damaged at byte "));
   EXPECT_THAT(box_.Tony({"status", Job()}).out, HasSubstr("  degraded: "));

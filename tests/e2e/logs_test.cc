@@ -20,11 +20,11 @@ const TestRow kLogs[] = {
       {"go", ""},
       {"end 1", "out~worker:1 | late\n && out~worker:0 | last\n"},
       {"end 0", ""}}},
-    {"TheLogsCommandWithFollowPrintsEveryLineIfStartedBeforeTheFirstTask",
+    {"FollowingLogsBeforeTheFirstTaskStartsPrintsEveryLine",
      {{"workers 2 `for i in $(seq 500); do echo line $i; done` --detach", ""},
       {"logs %J -f --stdout", "outlines=1000"},
       {"wait %J", ""}}},
-    {"FollowingTheLogOfATaskContinuesWithTheTasksNextAttempt",
+    {"FollowingATaskLogContinuesWithTheNextAttempt",
      {{"one `echo attempt $TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then until [ -e %B/fail ]; do sleep 0.02; done; "
        "printf 'last words'; exit 3; fi` tony.restart.task.budget=1 --detach",
        ""},
@@ -44,7 +44,7 @@ const TestRow kLogs[] = {
       {"logs %J worker:0 --stderr --tail 1 --json",
        "/entries/0/text=err 4\n && /eof=true && /cursor=worker:0#1/stderr=24"}}},
     // The cursor is at byte 10, behind the five lines of `seq 5`, each of two bytes.
-    {"NewLinesAfterTheTailOfALogCanBeFollowedOrReadFromTheReturnedCursor",
+    {"NewLogLinesAfterATailCanBeFollowedOrReadWithTheCursor",
      {{"& one `seq 5; %H; echo late`", ""},
       {"running 1", ""},
       {"& logs %J -f --tail 2", ""},
@@ -84,7 +84,8 @@ const TestRow kLogs[] = {
       {"logs %J worker:1 ps", "out=ps:0     | ps 0\nworker:1 | worker 1\n"},
       {"logs %J chief", "out=chief 0\n"},
       {"logs %J -f ps chief:0#1", "outlines=2 && out~chief:0 | chief 0\n && out~ps:0    | ps 0\n"},
-      {"logs %J worker evaluator", "66 && err~no role evaluator; it has 1 chief, 1 ps, 2 worker"}}},
+      {"logs %J worker evaluator",
+       "66 && err~no role evaluator; its roles are chief (1 task), ps (1 task), worker (2 tasks)"}}},
     {"TheLogOptionGrepShowsOnlyMatchingLinesEvenWhileFollowing",
      {{"& one `for i in $(seq 30); do echo step $i; done; %H; echo step 31; echo loss; printf 'step end'`", ""},
       {"running 1", ""},
@@ -96,13 +97,14 @@ const TestRow kLogs[] = {
       {"end 1", "out=step 30\nstep 31\nstep end"},
       {"logs %J --json --grep loss", "/entries/0/text=loss\n && /entries/1=null"},
       {"logs %J --grep a[bc", "64 && err~from character 2 on && line"}}},
-    {"ASubmitWithTheOptionLogsPrintsTheOutputOfAllTasksAndThenTheVerdict",
+    {"TheLogsOptionOfSubmitPrintsTheOutputOfAllTasks",
      {{"workers 2 `echo from $TASK_INDEX; echo problem >&2` --logs",
        "out~%J\n && out~\nworker:0 | from 0\n && out~\nworker:1 | from 1\n && out~\nworker:1 ! problem\n && "
        "out~SUCCEEDED after"},
       {"one `echo shown; exit 2` --logs --json", "1 && err~\nshown\n && outlines=1"},
       {"one true --logs --detach", "64"}}},
-    {"ASubmitWithLogsPrintsTheVerdictAfterTheLogs", {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
+    {"TheLogsOptionOfSubmitPrintsTheVerdictAfterTheOutput",
+     {{"one `echo last` --logs", "out~\nlast\njob %J SUCCEEDED after"}}},
     {"TheLogsCommandRefusesAnUnknownTask", {{"one true", ""}, {"logs %J worker:7", "66 && line && ~worker:7"}}},
 };
 TABLE_TEST(LogsTest, kLogs, RunScript);
@@ -147,7 +149,7 @@ TEST_F(LogTextsTest, FollowingLogsAsJsonPrintsOneObjectPerLine) {
   EXPECT_EQ(seen, "worker:0 stdout out\nworker:0 stderr err\nworker:1 stdout out\nworker:1 stderr err\n");
 }
 
-TEST_F(LogTextsTest, AClosedOutputPipeEndsTheLogsCommandWithFollow) {
+TEST_F(LogTextsTest, AClosedOutputPipeEndsALogsCommandThatFollowsAJob) {
   Succeeds(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
   const auto head = std::make_unique<Background>(
       Words{"/bin/bash", "-c", ProgramFolder() + "/tony logs -f " + Job() + " | head -n 1"},

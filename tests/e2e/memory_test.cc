@@ -26,13 +26,13 @@ class MemoryTest : public TonyTest {
   }
 };
 
-TEST_F(MemoryTest, ATaskAboveItsMemoryLimitFailsAsOomWithLimitAndPeak_NeedsWritableCgroup) {
+TEST_F(MemoryTest, AnOomVerdictNamesTheMemoryLimitAndThePeak_NeedsWritableCgroup) {
   const Ran ran = Run(TakeTooMuch());
   EXPECT_EQ(ran.exit, 1) << ran.err;
   const auto status = Status();
   EXPECT_EQ(Text(status, "/verdict/class"), "oom");
   EXPECT_THAT(Text(status, "/verdict/message"),
-              AllOf(NamesTheLimit(), HasSubstr("killed by the kernel; tony.worker.memory sets it")));
+              AllOf(NamesTheLimit(), HasSubstr("killed by the kernel; tony.worker.memory sets the limit")));
   EXPECT_THAT(ran.err, HasSubstr(StrCat("the container's limit of ", MemoryLimit(), " MB was reached")));
   ExpectNothingLeft();
 }
@@ -82,7 +82,8 @@ TEST_F(MemoryTest, TheExecutorSurvivesTheOomKillsOfManySmallProcesses_NeedsWrita
   EXPECT_EQ(Text(Status(), "/verdict/class"), "oom");
   // With sanitizers an executor becomes larger than the size from which it computed the OOM scores of its processes.
   if (!SanitizedPrograms())
-    EXPECT_THAT(Text(Status(), "/verdict/message"), HasSubstr("tony.worker.memory sets it")) << "by the executor";
+    EXPECT_THAT(Text(Status(), "/verdict/message"), HasSubstr("tony.worker.memory sets the limit"))
+        << "by the executor";
   ExpectNothingLeft();
 }
 
@@ -107,7 +108,7 @@ class SharedMemoryE2eTest : public TonyTest {
   }
 };
 
-TEST_F(SharedMemoryE2eTest, ASharedMemoryFileIsRemovedWhenTheLastJobThatHasTheFileOpenIsKilled) {
+TEST_F(SharedMemoryE2eTest, ASharedMemoryFileIsRemovedWhenTheLastJobThatUsesTheFileIsKilled) {
   const std::string one = Submit("one"), two = Submit("two");
   box_.Tony({"kill", one});
   box_.Tony({"wait", one});

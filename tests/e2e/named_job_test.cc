@@ -14,7 +14,7 @@ class NamedJobTest : public TonyTest {
   static std::string EndOf(const std::string& id) { return id.substr(id.rfind('-') + 1); }
 };
 
-TEST_F(NamedJobTest, CommandsAcceptAJobsNameOrPartOfAJobsIdOrTheWordLast) {
+TEST_F(NamedJobTest, CommandsAcceptAJobNameAPartOfAJobIdOrTheWordLast) {
   const std::string first = Run("train", "echo one"), second = Run("train", "echo two"),
                     third = Run("other", "echo three");
   const Ran by_name = Succeeds({"logs", "train"});

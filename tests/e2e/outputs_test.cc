@@ -94,7 +94,7 @@ class OutputFilesTest : public TonyTest {
   value Outputs() const { return Json({"outputs", Job()}); }
 };
 
-TEST_F(OutputFilesTest, OutputsRemainReadableIfEitherTheJobsRecordOrTheChiefsCopyIsLost) {
+TEST_F(OutputFilesTest, OutputsRemainReadableIfEitherOfTheirTwoCopiesIsLost) {
   Leave(R"({"a":1})");
   const fs::path folder = box_.JobFolder(Job()), copy = folder / "logs/worker-0/1/output.json";
   fs::rename(copy, folder / "aside");
@@ -105,7 +105,7 @@ TEST_F(OutputFilesTest, OutputsRemainReadableIfEitherTheJobsRecordOrTheChiefsCop
   EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
 }
 
-TEST_F(OutputFilesTest, InvalidOutputValuesAreNamedInTheExecutorsLogAndByTheCommandsThatShowOutputs) {
+TEST_F(OutputFilesTest, InvalidOutputValuesAreNamedInTheExecutorLogAndByTheOutputsCommand) {
   const Ran job =
       Succeeds(One(R"(printf '{"loss":NaN,"big":1e400,"a":1,"a":2,"model.path":"/m"}' > $TONY_OUTPUT_FILE)"));
   const auto outputs = Outputs();

@@ -164,12 +164,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Shape{"JobWithoutRoles", kWait},
         Shape{"Standalone", kWaitInShell + Confs({"tony.application.framework=standalone", "tony.worker.instances=1"})},
-        Shape{"ServersAndWorkers", kWait + Confs({"tony.worker.instances=2", "tony.ps.instances=1"})},
+        Shape{"ParameterServersAndWorkers", kWait + Confs({"tony.worker.instances=2", "tony.ps.instances=1"})},
         Shape{
-            "ChiefEvaluatorSidecar",
+            "ChiefEvaluatorAndSidecar",
             kWaitInShell + Confs({"tony.chief.instances=1", "tony.worker.instances=1", "tony.evaluator.instances=1",
                                   "tony.application.tensorboard-log-dir=/tmp", "tony.tensorboard.command=sleep 1000"})},
-        Shape{"PytorchOfSeveralProcesses",
+        Shape{"PytorchWithTwoProcessesPerWorker",
               kWait + Confs({"tony.application.framework=pytorch", "tony.worker.instances=2",
                              "tony.worker.nproc-per-node=2", "tony.chief.instances=1", "tony.db.instances=1",
                              "tony.application.untracked.jobtypes=db"})},
@@ -180,7 +180,8 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{"FirstComeFirstServed",
               kWaitInShell + Confs({"tony.application.distributed-mode=FCFS", "tony.worker.instances=2"})},
         Shape{"WorkersThatWaitForTheirHead", kReadyHead},
-        Shape{"WorkersThatWaitFirstComeFirstServed", kReadyHead + Confs({"tony.application.distributed-mode=FCFS"})},
+        Shape{"WorkersThatWaitForTheirHeadFirstComeFirstServed",
+              kReadyHead + Confs({"tony.application.distributed-mode=FCFS"})},
         Shape{"CommandsWithQuotesBlanksAndComments",
               Words{"-executes", "sh wait.sh", "-task_params",
                     R"(--name 'two words' --list=a,b "--quote=\"q\"" --empty '' | cat)", "-src_dir", "src",
@@ -208,8 +209,8 @@ TEST_F(PlanTaskTest, ThePlanOfATaskShowsItsCommandAndVariables) {
 TEST_F(PlanTaskTest, ThePlanCommandRefusesAnUnknownTask) {
   for (const char* task : {"worker:2", "ps:0", "worker", "worker:x"}) {
     const Ran ran = Fails(64, {"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "--task", task});
-    EXPECT_EQ(ran.err,
-              std::string("tony: --task ") + task + ": not a task of the job; expected ROLE:INDEX of 2 worker\n");
+    EXPECT_EQ(ran.err, std::string("tony: --task ") + task +
+                           ": the job has no such task; expected ROLE:INDEX, and the roles are worker (2 tasks)\n");
   }
 }
 

@@ -138,7 +138,7 @@ TEST_F(ProgramsE2eTest, KeeperAndMasterAreRestartedWithTheClientsProgramsIfTheJo
   ExpectSuccess(*waiting);
 }
 
-TEST_F(ProgramsE2eTest, TheKeeperIsRestartedWithTheClientsProgramsIfTheJobsStoredProgramsWereRemoved) {
+TEST_F(ProgramsE2eTest, TheKeeperIsRestartedWithTheClientsProgramsIfAStoredProgramWasRemoved) {
   Begin();
   KillTogether();
   fs::remove(fs::path(Entry()) / "tony-am");
@@ -197,11 +197,11 @@ TEST_F(MountedHomeTest, AJobInANoexecHomeRunsTheInstalledProgramsWithAWarning_Ro
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.err, HasAll({"warning: the job has no copy of TonY's programs: ", "noexec",
-                               "it runs the programs in " + bin_.string()}));
+                               "the job runs the programs in " + bin_.string()}));
   EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
 }
 
-TEST_F(MountedHomeTest, AJobInAHomeTooSmallForProgramsRunsTheInstalledProgramsWithAWarning_RootOnly) {
+TEST_F(MountedHomeTest, AJobRunsTheInstalledProgramsWithAWarningIfTheDiskOfTheHomeIsTooSmall_RootOnly) {
   if (!Mount(0, "mode=700,size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;

@@ -93,8 +93,8 @@ const TestRow kQueue[] = {
        "TONY_HOME=$TONY_HOME TONY_LEDGER=$TONY_LEDGER %RUN 500m -- true; echo bare $?` %S --logs",
        "out~\nsmall 0\n && out~\nlarge 69\n && out~\nbare 69\n && "
        "out~which waits for 500 MB of memory: 400 of 1000 MB are free; such a job is not queued"}}},
-    // The job of the submitting task (%1) waits as well, so it has no reservation yet.
-    {"AQueuedJobSubmittedByATaskOfAnotherQueuedJobFailsOnceTheOtherJobRuns",
+    // A task of the parent job (%1) submits the child job (%2). The parent waits as well, so it has no reservation yet.
+    {"AQueuedChildJobFailsOnceItsQueuedParentJobStarts",
      {{"& one `%HOLD(first)` %S", ""},
       {"until file runs-first-0", "~\n"},
       {"& one `%HOLD(outer)` %S", ""},

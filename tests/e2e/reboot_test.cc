@@ -63,7 +63,7 @@ TEST_F(RebootTest, TheStatusAndSubmitCommandsSucceedIfAPowerCutEmptiedFilesOfALo
   Succeeds(One("true") + kRequest);
 }
 
-TEST_F(RebootTest, TheRecoverCommandRecordsALostJobAsFailedIfTheJobsStatusFileIsEmpty) {
+TEST_F(RebootTest, TheRecoverCommandRecordsALostJobAsFailedEvenIfItsStatusFileIsEmpty) {
   std::ofstream(box_.JobFolder(Job()) / "status.json", std::ios::trunc) << "";
   const Ran ran = box_.Tony({"recover"});
   EXPECT_THAT(ran.out, HasSubstr(Job() + " FAILED settled")) << ran.err;

@@ -89,7 +89,7 @@ TEST_F(RecoveryTest, TheStatusCommandReportsAMissingMasterAndTheWaitCommandResta
   client_->Wait();
   KillTogether();
   const Ran status = Succeeds({"status", Job()});
-  EXPECT_THAT(status.out, HasSubstr("no application master runs for this job; tony wait " + Job() + " restarts it"));
+  EXPECT_THAT(status.out, HasSubstr("no application master runs for this job; tony wait " + Job() + " starts one"));
   EXPECT_TRUE(box_.Pids("tony-keeper").empty()) << "status restarts no application master";
   client_ = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();

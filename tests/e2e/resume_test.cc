@@ -32,11 +32,11 @@ const TestRow kResume[] = {
     // The job gives up after three restarts.
     {"AJobWithoutNewCheckpointsFailsAfterThreeRestarts",
      {{"one `%T exit 3` %C tony.restart.task.budget=100 --json",
-       "1 && /state=FAILED && /verdict/message~without a newer checkpoint in %B/saved && /verdict/exit_code=3"},
+       "1 && /state=FAILED && /verdict/message~produced no newer checkpoint in %B/saved && /verdict/exit_code=3"},
       {"file told-worker-0-4", "out=none %B/saved 1 0\n"},
       {"missing told-worker-0-5", ""},
       {"left", ""}}},
-    {"ANewCheckpointResetsTheCountOfRestartsWithoutANewCheckpoint",
+    {"EachNewCheckpointResetsTheCountOfRestartsWithoutProgress",
      {{"one `%T mkdir -p $TONY_CHECKPOINT_DIR; touch $TONY_CHECKPOINT_DIR/ckpt-$TONY_ATTEMPT; [ $TONY_ATTEMPT = 6 ]` "
        "%C "
        "tony.checkpoint.fruitless-restarts=1 tony.restart.task.budget=5",
@@ -53,14 +53,14 @@ const TestRow kResume[] = {
        "/checkpoint/resumed_from/path=%B/saved/ckpt-12 && /checkpoint/resumed_from/writer=this_job"},
       {"file told-worker-0-2", "out=none %B/saved 1 0\n"},
       {"file told-worker-0-3", "out=%B/saved/ckpt-12 %B/saved 1 0\n"}}},
-    {"ARestartedTaskResumesFromAnEarlierJobsCheckpointIfTheCurrentJobModifiedTheCheckpoint",
+    {"ARestartedTaskResumesFromAnOldCheckpointThatTheCurrentJobHasModified",
      {{"write saved/ckpt-7/weights `of an earlier job`", ""},
       {"write saved/ckpt-99 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 2 ] || { echo more >> $TONY_CHECKPOINT_DIR/ckpt-7/weights; exit 3; }` %C "
        "tony.restart.task.budget=1",
        ""},
       {"file told-worker-0-2", "out=%B/saved/ckpt-7 %B/saved 1 0\n"}}},
-    {"TheSettingCheckpointResumeLatestUsesTheNewestCheckpointOfAnyJob",
+    {"ATaskStartsFromTheNewestCheckpointOfAnyJobIfCheckpointResumeIsLatest",
      {{"write saved/ckpt-99 `of an earlier job`", ""},
       {"one `%T [ $TONY_ATTEMPT = 1 ]` %C tony.checkpoint.resume=latest --json",
        "/checkpoint/resumed_from/writer=others"},

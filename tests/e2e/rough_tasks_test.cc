@@ -71,7 +71,7 @@ TEST_F(LongLineTest, TheLogsCommandPrintsAVeryLongLineWholeInBoundedMemory) {
   ExpectAll(*StartCounting({"logs", Job(), "worker:0", "--stdout"}));
 }
 
-TEST_F(LongLineTest, OnlyBeginningAndEndOfALineBeyondTheLogLimitAreKeptOnDisk) {
+TEST_F(LongLineTest, ALineLongerThanTheLogLimitKeepsOnlyItsBeginningAndItsEnd) {
   const Ran submit = box_.Tony(One(WriteIt(), {"tony.task.log-limit=16m"}), {}, kLong);
   ASSERT_EQ(submit.exit, 0) << submit.err;
   const fs::path folder = box_.JobFolder(Job()) / "logs/worker-0/1";
@@ -191,14 +191,14 @@ class SmallDiskTest : public RoughTest {
   fs::path place_ = box_.folder() / "home";
 };
 
-TEST_F(SmallDiskTest, ASubmitIsRefusedIfTheHomesDiskIsFull_RootOnly) {
+TEST_F(SmallDiskTest, ASubmitIsRefusedIfTheDiskOfTheHomeIsFull_RootOnly) {
   Mount("mode=700,size=1m");
   Fill("filler");
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
   EXPECT_TRUE(fs::is_empty(place_ / "jobs"));
 }
 
-TEST_F(SmallDiskTest, ASubmitIsRefusedIfTheHomesDiskHasNoRoomForTheJobFolder_RootOnly) {
+TEST_F(SmallDiskTest, ASubmitIsRefusedIfTheDiskOfTheHomeHasNoRoomForTheJobFolder_RootOnly) {
   Mount("mode=700,size=1m");
   Fill("filler", 32 * 1024);
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
@@ -221,7 +221,7 @@ class FilledByItsTaskTest : public SmallDiskTest {
 };
 
 // The space that was reserved for the job is enough to record its end.
-TEST_F(FilledByItsTaskTest, AJobWhoseTaskFillsTheDiskEndsWithTheTasksOwnError_RootOnly) {
+TEST_F(FilledByItsTaskTest, AJobWhoseTaskFillsTheDiskFailsWithTheErrorOfTheTask_RootOnly) {
   const auto client = box_.StartTony(One(FillIt() + "exit 3"));
   const Ran ran = Ends(*client, 1);
   ExpectVerdict("FAILED", "user_error");

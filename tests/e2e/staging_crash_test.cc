@@ -114,7 +114,7 @@ class StagingCrashTest : public testing::TestWithParam<StagingCase> {
   }
 };
 
-TEST_P(StagingCrashTest, TheNextSubmitFindsWholeStagedFilesAfterASubmitOrGcIsKilledAtAnyPoint) {
+TEST_P(StagingCrashTest, TheNextSubmitRunsWithCompleteFilesAfterASubmitOrGcWasKilledAtAnyPoint) {
   const int points = RunOne(0);
   ASSERT_GT(points, 3);
   const bool all = std::getenv("TONY_SWEEP") != nullptr && std::string(std::getenv("TONY_SWEEP")) == "all";
@@ -126,7 +126,9 @@ TEST_P(StagingCrashTest, TheNextSubmitFindsWholeStagedFilesAfterASubmitOrGcIsKil
 INSTANTIATE_TEST_SUITE_P(
     All, StagingCrashTest,
     testing::Values(StagingCase{.name = "FirstSubmit", .has_run = false, .prepare = [](const Store&) {}},
-                    StagingCase{.name = "EntryRepair", .has_run = true, .prepare = [](const Store& s) { s.Damage(); }},
+                    StagingCase{.name = "RepairOfADamagedEntry",
+                                .has_run = true,
+                                .prepare = [](const Store& s) { s.Damage(); }},
                     StagingCase{.name = "RepairBesideAnUnfinishedEntry",
                                 .has_run = true,
                                 .prepare = [](const Store& s) { s.Damage(), s.LeaveAHalf(); }},

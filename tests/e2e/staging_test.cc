@@ -92,7 +92,7 @@ TEST_F(StagingTest, AnArchiveAsSrcDirKeepsExecutableBitsAndLinks) {
   EXPECT_EQ(ReadText(box_.File("out")), "from the archive\nfrom the archive\n");
 }
 
-TEST_F(StagingTest, ResourcesAppearUnderTheGivenNamesAndOnlyForTheRolesThatListThem) {
+TEST_F(StagingTest, EachRoleGetsOnlyItsConfiguredResourcesUnderTheGivenNames) {
   Write("data.csv", "1,2\n");
   Write("only.txt", "for ps\n");
   Write("folder/inner/deep.txt", "deep\n");
@@ -161,7 +161,7 @@ TEST_F(StagingTest, PythonWritesNoBytecodeIntoTheStoreOfStagedFiles) {
 TEST_F(StagingTest, AnArchiveWithAnEntryInTheParentFolderIsRefusedBeforeAnythingStarts) {
   const std::string bad = Archive("bad.tar", ArchiveForm::kTar, {{.name = "../escaped", .content = "x"}});
   const Ran ran = Fails(65, One("true") + Words{"-src_dir", bad});
-  EXPECT_EQ(ran.err, "tony: src_dir " + bad + ": \"../escaped\": a name with \"..\"\n");
+  EXPECT_EQ(ran.err, "tony: src_dir " + bad + ": \"../escaped\": the entry's name contains \"..\"\n");
   EXPECT_THAT(ran.out, IsEmpty());
   EXPECT_THAT(box_.Jobs(), IsEmpty());
   EXPECT_EQ(StagedEntries(), 0u);

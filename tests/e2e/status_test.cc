@@ -6,7 +6,7 @@ namespace {
 
 const TestRow kStatus[] = {
     // The client has to report both tasks before the status is compared.
-    {"TheStatusOfARunningJobShowsEachTaskAndTheTasksProcess",
+    {"TheStatusOfARunningJobShowsEachTaskWithItsProcess",
      {{"& workers 2 `%H`", ""},
       {"running 2", ""},
       {"says 0 `worker:0 running on 127.0.0.1 (pid `", ""},
@@ -54,7 +54,7 @@ const TestRow kList[] = {
       {"list", "out!unruled"},
       {"list --json", "out~\"unruled\":false"},
       {"killed", ""},
-      {"list", "out~%J  unruled && out~no application master is running; tony wait %J restarts it\n"},
+      {"list", "out~%J  unruled && out~no application master is running; tony wait %J starts one\n"},
       {"list --json", "out~\"unruled\":true"},
       {"go", ""},
       {"wait %J", ""}}},
@@ -65,14 +65,14 @@ const TestRow kList[] = {
       {"remove home/jobs/%0/status.json", ""},
       {"write home/jobs/%0/status.json {", ""},
       {"list", "65 && outlines=2 && lines=2 && err~tony: 1 of 2 jobs could not be read\n"}}},
-    {"TheWaitCommandReadsTheJobsFilesIfTheJobsTokenIsMissing",
+    {"TheWaitCommandReadsTheFilesOfTheJobIfTheTokenIsMissing",
      {{"one `%H` --detach", ""},
       {"running 1", ""},
       {"remove home/jobs/%J/token", ""},
       {"& wait %J", ""},
-      {"says 0 `reading the job's files instead`", ""},
+      {"says 0 `this command reads the job's files instead`", ""},
       {"go", ""},
-      {"end", "err~token: no such file or directory; reading the job's files instead\n"}}},
+      {"end", "err~token: no such file or directory; this command reads the job's files instead\n"}}},
 };
 TABLE_TEST(ListTest, kList, RunScript);
 
@@ -123,7 +123,7 @@ TEST_F(AnswerTest, TheStatusErrorForAJobOnAnotherMachineNamesTheMachine) {
   Succeeds({"wait", Job()});
 }
 
-TEST_F(AnswerTest, AnUnwritableStandardOutputFailsAQueryButNotASubmit) {
+TEST_F(AnswerTest, AQueryFailsAndASubmitSucceedsIfStandardOutputIsUnwritable) {
   const auto shell = [&](const std::string& words) {
     const std::string line = ProgramFolder() + "/tony " + words;
     return Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
@@ -131,12 +131,12 @@ TEST_F(AnswerTest, AnUnwritableStandardOutputFailsAQueryButNotASubmit) {
   for (const std::string answer : {"list", "list --json", "history", "version", "help"}) {
     const Ran lost = shell(answer + " >/dev/full");
     EXPECT_EQ(lost.exit, 73) << answer;
-    EXPECT_EQ(lost.err, "tony: standard output: no space left on device\n") << answer;
+    EXPECT_EQ(lost.err, "tony: cannot write to standard output: no space left on device\n") << answer;
   }
   for (const std::string answer : {"version >&-", "list <&- >&-"}) EXPECT_EQ(shell(answer).exit, 73) << answer;
   const Ran job = shell("submit -executes true -conf tony.worker.instances=1 -conf tony.worker.memory=16m >/dev/full");
   EXPECT_EQ(job.exit, 0);
-  EXPECT_THAT(job.err, HasSubstr("tony: standard output: no space left on device\n"));
+  EXPECT_THAT(job.err, HasSubstr("tony: cannot write to standard output: no space left on device\n"));
   EXPECT_EQ(shell("outputs " + Job() + " >/dev/full").exit, 73);
 }
 

@@ -31,12 +31,13 @@ const TestRow kSubmit[] = {
       {"write project/job.properties `tony.application.framework=standalone\ntony.worker.instances=1\n"
        "tony.src-dir=src\ntony.worker.command=cat data\n`",
        ""},
-      {"submit --json project/job.properties", "err~tony: tony.src-dir src is taken from the folder of project/job.properties\n"},
+      {"submit --json project/job.properties",
+       "err~tony: tony.src-dir=src is taken from the folder of project/job.properties\n"},
       {"log worker-0 stdout", "out=of the project\n"},
       {"write src/data `of this folder\n`", ""},
       {"submit --logs %B/project/job.properties",
        "out~of this folder\n && "
-       "err~tony: tony.src-dir src is taken from this folder, not from the folder of %B/project/job.properties\n"}}},
+       "err~tony: tony.src-dir=src is taken from this folder, not from the folder of %B/project/job.properties\n"}}},
     // The detached job does not hold the client's output open.
     {"ADetachedSubmitPrintsOnlyTheJobId",
      {{"one `%H` --detach", "out=%J\n"}, {"running 1", ""}, {"go", ""}, {"wait %J", ""}, {"left", ""}}},

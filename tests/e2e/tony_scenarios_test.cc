@@ -167,11 +167,11 @@ const TestRow kScenarios[] = {
        "1 && /verdict/message~role worker continued for more than 1.0 s after chief had ended"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredShouldPass
-    {"WorkersAreStoppedAndTheJobSucceedsAfterADependencyTimeoutConfiguredAsIgnored",
+    {"ADependencyTimeoutMarkedAsIgnoredStopsTheWorkersWithoutFailingTheJob",
      {{"submit method-outlives-group-ignored.properties", "tasks=chief:0 succeeded, worker:0 killed, worker:1 killed"},
       {"left", ""}}},
     // TonY's testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
-    {"AParameterServerIsStoppedAfterADependencyTimeoutConfiguredAsIgnored",
+    {"ADependencyTimeoutMarkedAsIgnoredStopsAParameterServer",
      {{"submit method-outlives-group-ignored-ps.properties", "tasks~ps:0 killed"}, {"left", ""}}},
     // testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which also expects a failure despite its name.
     {"AWorkerThatFailsAfterTheChiefHasEndedFailsTheJob",

@@ -80,7 +80,7 @@ class TriggererTest : public TonyTest {
   void Strike(const std::string& program) const { SignalAll(program, SIGKILL); }
 };
 
-TEST_F(TriggererTest, AWatcherThatContinuesAfterAPauseCannotKillAJobThatANewerWatcherFollows) {
+TEST_F(TriggererTest, AResumedWatcherCannotKillAJobThatHasANewerWatcher) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);
@@ -131,7 +131,7 @@ TEST_F(TriggererTest, AWatcherThatWasPausedDuringAMasterRestartDoesNotReplaceThe
   ASSERT_TRUE(stalled.Says("/state", "SUCCEEDED"));
 }
 
-TEST_F(TriggererTest, ADelayedKillOfAWatcherIsDroppedWhenANewerWatcherStarts) {
+TEST_F(TriggererTest, ADelayedKillByAWatcherIsDroppedWhenANewerWatcherStarts) {
   const std::string job = Submit("first");
   const Triggerer stalled(box_, "WA");
   stalled.Type(job);

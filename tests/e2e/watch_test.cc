@@ -98,7 +98,7 @@ TEST_F(WatchTest, ASingleWatchCommandFollowsTenJobsNamedOnItsInput) {
   ExpectNothingLeft();
 }
 
-TEST_F(WatchTest, TheWatchCommandPrintsTheStatusOfAnEndedJobAgainIfTheJobIsAddedAgain) {
+TEST_F(WatchTest, TheWatchCommandReprintsTheStatusOfAnEndedJobThatIsAddedAgain) {
   const auto jobs = Submit(1);
   const auto watch = WatchByInput();
   Type(jobs[0]);
@@ -142,7 +142,7 @@ TEST_F(WatchTest, AWatchCommandWithoutJobsExitsAtTheEndOfItsInput) {
   EXPECT_THAT(ran.out, IsEmpty());
 }
 
-TEST_F(WatchTest, ASignalEndsTheWatchCommandButNoJob) {
+TEST_F(WatchTest, ASignalEndsTheWatchCommandAndTheJobsKeepRunning) {
   const auto jobs = Submit(2);
   const std::pair<int, int> signals[] = {{SIGINT, 130}, {SIGTERM, 143}};
   for (const auto& [signal, exit] : signals) {
@@ -191,7 +191,7 @@ TEST_F(WatchTest, ASignalEndsAWatchCommandWhoseOutputPipeIsFull) {
   Succeeds({"wait", jobs[0]});
 }
 
-TEST_F(WatchTest, TheWatchCommandPrintsALineForEachStatusChangeIfTheOptionJsonIsNotSet) {
+TEST_F(WatchTest, TheWatchCommandWithoutJsonPrintsALineForEachStatusChange) {
   const auto jobs = Submit(1);
   const auto watch = box_.StartTony({"watch", jobs[0]});
   ASSERT_TRUE(WaitFor([&] { return watch->out().find(jobs[0] + " worker:0 running") != std::string::npos; }))

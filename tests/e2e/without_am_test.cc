@@ -53,7 +53,7 @@ TEST_F(WithoutAmTest, OnlyAnUnconditionalKillEndsAJobWithADamagedJournal) {
     const Ran ran = Fails(69, Words{"kill", job} + condition);
     EXPECT_THAT(ran.err, HasSubstr("only an application master knows the owner and the watchers of the job"));
     EXPECT_THAT(ran.err, HasSubstr("damaged at byte"));
-    EXPECT_THAT(ran.err, HasSubstr("to end it, kill it without --if-owner, --if-watcher and --delay"));
+    EXPECT_THAT(ran.err, HasSubstr("to end the job, kill it without --if-owner, --if-watcher and --delay"));
   }
   EXPECT_TRUE(TaskRuns());
   EXPECT_EQ(At(Json({"kill", job, "--reason", "no use"}), "/killed"), value(true));

@@ -32,9 +32,9 @@ const TestRow kYarnClient[] = {
      {{"%C list --queue", "69 && out~MB of memory && err~127.0.0.1:1"}, {"list --queue", ""}}},
     {"TheDoctorCommandReportsClusterProblemsAndTheirFixes",
      {{"%C doctor --yarn",
-       "1 && out~ok    configuration: from HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
-       "out~-> check that it is running, or set yarn.resourcemanager.address in yarn-site.xml && out~fail  namenode:  "
-       "&& "
+       "1 && out~ok    configuration: taken from HADOOP_CONF_DIR= && out~fail  resourcemanager:  && "
+       "out~-> check that the ResourceManager is running, or set yarn.resourcemanager.address in yarn-site.xml && "
+       "out~fail  namenode:  && "
        "out~or set dfs.namenode.http-address in hdfs-site.xml"},
       {"doctor --yarn",
        "1 && out~fail  configuration: HADOOP_CONF_DIR is not set && out~-> set HADOOP_CONF_DIR to the folder"}}},

@@ -156,7 +156,7 @@ TEST(DeadDiskTest, AVerdictThatTheMasterCouldNotWriteIsWrittenWhenTheDiskRecover
 }
 
 // The AM dies before the next AM has its epoch.
-TEST(DeadDiskTest, AJobOnADeadDiskFailsAndItsTasksEndIfTheMasterDies) {
+TEST(DeadDiskTest, AJobWhoseMasterDiesOnADeadDiskIsRecordedAsFailedWhenTheDiskRecovers) {
   TryEachMoment([](DyingDisk& job) { job.KillAm(); }, FinalState::kFailed,
                 {{.nth = 1, .error = EROFS}, {.nth = 1, .error = EIO}});
 }

@@ -221,7 +221,7 @@ TEST_F(PlayedContainersTest, AProcessThatReusesTheExecutorsPidIsNotTakenForTheEx
 }
 
 // A process that forks and ends without pause escapes every list of all processes once pids wrap around.
-TEST_F(PlayedContainersTest, AContainerDoesNotEndWhileAChildProcessMissingFromTheProcessListLives) {
+TEST_F(PlayedContainersTest, AContainerDoesNotEndWhileAnUnlistedChildProcessLives) {
   constexpr pid_t kStuck = kOther + 10;
   machine_.Add(kStuck, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-2"}, .state = 'D'});
   machine_.unlisted.insert(kStuck);
@@ -293,7 +293,7 @@ TEST_F(PlayedCgroupTest, AProcessThatReusesThePidOfACgroupMemberIsNotKilled) {
   EXPECT_FALSE(KillCgroup(cgroup_.path())) << "nothing lives in it";
 }
 
-TEST_F(PlayedCgroupTest, AForkBombIsStoppedBeforeItIsKilled) {
+TEST_F(PlayedCgroupTest, AForkBombIsSuspendedBeforeItIsKilled) {
   constexpr pid_t kMost = kOther + 200;
   pid_t last = kOther;
   machine_.Add(kOther, Member());

@@ -99,7 +99,7 @@ TEST_F(PlayedProcessesTest, AProcessThatReusesThePidOfAProcessFoundByEnvironment
   EXPECT_THAT(Signalled(), ElementsAre(kLate));
 }
 
-TEST_F(PlayedProcessesTest, TheEndOfAProcessIsReportedAlthoughItsPidIsReused) {
+TEST_F(PlayedProcessesTest, TheEndOfAProcessIsReportedEvenIfItsPidIsReused) {
   for (const int error : {0, ENOSYS, EPERM}) {
     if (error != 0) machine_.errors["hold"] = error;
     machine_.Add(kOther, {});
@@ -121,7 +121,7 @@ TEST_F(PlayedProcessesTest, TheEndOfAProcessIsReportedAlthoughItsPidIsReused) {
 
 // ---- forks during a listing ----
 
-TEST_F(PlayedProcessesTest, AProcessListIncludesTheChildOfAProcessThatExitsDuringTheListing) {
+TEST_F(PlayedProcessesTest, AProcessListIncludesAChildWhoseParentExitsDuringTheListing) {
   machine_.Add(kChild, {.parent = kUs, .environment = {kMark}});
   machine_.Add(kLate, {.parent = 1});  // the kernel's next entry by then
   At(StrCat(kChild, "/stat"), 1, [&] {
@@ -132,7 +132,7 @@ TEST_F(PlayedProcessesTest, AProcessListIncludesTheChildOfAProcessThatExitsDurin
 }
 
 // The process forks whenever it runs during a listing, as long as there is room.
-TEST_F(PlayedProcessesTest, AForkBombIsStoppedAndKilled) {
+TEST_F(PlayedProcessesTest, AForkBombIsSuspendedAndThenKilled) {
   constexpr size_t kRoom = 40;
   pid_t last = kChild;
   machine_.Add(kChild, {.parent = kUs});
@@ -190,7 +190,7 @@ TEST_F(PlayedProcessesTest, AChildOrphanedDuringATreeWalkIsSignalledByTheNextWal
 
 // ---- states of processes ----
 
-TEST_F(PlayedProcessesTest, AProcessIsListedAndKilledWithItsChildrenAfterItsMainThreadEnds) {
+TEST_F(PlayedProcessesTest, AProcessWhoseMainThreadHasEndedIsKilledWithItsChildren) {
   machine_.Add(kChild, {.parent = kUs, .state = 'Z', .threads = 3, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild, .forked_by = 2});
   EXPECT_THAT(Descendants(kUs), UnorderedElementsAre(kChild, kGrandchild));
@@ -257,7 +257,7 @@ TEST_F(PlayedProcessesTest, OwnChildrenReturnsUnknownInsteadOfAnEmptyListIfFileD
   }
 }
 
-TEST_F(PlayedProcessesTest, AProcessMissingFromTheProcessListIsKilledThroughTheChildrenFile) {
+TEST_F(PlayedProcessesTest, AProcessMissingFromTheProcessListIsKilledThroughTheProcChildrenFile) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.unlisted = {kChild};
@@ -266,7 +266,7 @@ TEST_F(PlayedProcessesTest, AProcessMissingFromTheProcessListIsKilledThroughTheC
   EXPECT_THAT(machine_.Living(), IsEmpty());
 }
 
-TEST_F(PlayedProcessesTest, DescendantsAreFoundByListingProcIfThereIsNoChildrenFile) {
+TEST_F(PlayedProcessesTest, DescendantsAreFoundByListingProcIfThereIsNoProcChildrenFile) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});
   machine_.Add(kOther, {});
@@ -295,7 +295,7 @@ TEST_F(PlayedProcessesTest, AProcessIsIdentifiedByItsStatFileOnlyIfPidfdsAreUnsu
   }
 }
 
-TEST_F(PlayedProcessesTest, SignallingAForbiddenProcessGivesEpermAndAnExitedProcessEsrch) {
+TEST_F(PlayedProcessesTest, SignallingReturnsEpermForAForbiddenProcessAndEsrchForAnExitedProcess) {
   for (const bool with_pidfds : {true, false}) {
     if (!with_pidfds) machine_.errors["hold"] = ENOSYS;
     machine_.Add(kOther, {.user = 0});
@@ -337,7 +337,7 @@ TEST_F(PlayedProcessesTest, AProcessDoesNotCountAsEndedIfItsStatFileCannotBeRead
 
 // ---- resource usage ----
 
-TEST_F(PlayedProcessesTest, ResourceUsageIsTheSumOfAllDescendantsThatLiveThroughTheSample) {
+TEST_F(PlayedProcessesTest, ResourceUsageIsTheTotalOfTheDescendantsAliveThroughoutTheSample) {
   const executor::UsageSampler sampler;
   const int64_t page = sysconf(_SC_PAGESIZE), ticks = sysconf(_SC_CLK_TCK);
   machine_.Add(kChild, {.parent = kUs, .threads = 2, .ticks = 3 * ticks, .pages = 10});

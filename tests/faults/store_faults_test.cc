@@ -141,7 +141,7 @@ TEST_P(RecordFaultsTest, ARecordIsReadUnchangedOrTheReadFails) {
                  }});
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, RecordFaultsTest, testing::ValuesIn(RecordWrites()),
+INSTANTIATE_TEST_SUITE_P(Records, RecordFaultsTest, testing::ValuesIn(RecordWrites()),
                          [](const auto& about) { return about.param.name; });
 
 // ---- jobs ----
@@ -294,7 +294,7 @@ TEST(EntryFaultsTest, AStagedEntrySurvivesADiskFaultWhileTheSameEntryIsStoredAga
                  .look = [](auto& folder, bool) { LookAtEntry(folder, true); }});
 }
 
-TEST(EntryFaultsTest, ADamagedStagedEntryStaysUntilASoundEntryReplacesIt) {
+TEST(EntryFaultsTest, ADamagedStagedEntryStaysUntilAnIntactEntryReplacesIt) {
   TryEveryFault({.prepare =
                      [](auto& folder) {
                        ASSERT_TRUE(KeepEntry(folder).ok());

@@ -112,14 +112,14 @@ may_be_skipped() {  # PRESET
   [[ $cgroups == *v1* ]] || echo 'KillCgroupTest.*/v1_|UnifiedCgroups_RootOnly'
   [[ $cgroups == *unified* ]] || echo 'KillCgroupTest.*/v2_|UnifiedCgroups_RootOnly'
   [ "$(id -u)" != 0 ] || echo _NotAsRoot
-  can_mount || echo "_NeedsRoot|RootOnly|[.]AsRoot|SmallDiskTest|FrozenHistoryTest|^(Ledger|Limits)?$others"
+  can_mount || echo "_NeedsRoot|RootOnly|SmallDiskTest|FrozenHistoryTest|^(Ledger|Limits)?$others"
   command -v mkfs.ext4 >/dev/null && [ -e /dev/loop-control ] || echo FrozenHistoryTest
   unshare --user true 2>/dev/null || echo 'MasterTest.*UserNamespace'
   frees_parts_of_files || echo '(LogCap|LogReader|LastLines|LogFollower)Test|(UsageWatch|UsageE2e|LongLine)Test.*Limit'
   [ "$(cut -f1 /proc/sys/net/ipv4/ip_local_port_range)" -ge 21000 ] || echo 'PortReservationTest.(AServerThatBinds|APortReleased|AReservedPortIsOutside)'
   [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 10200 ] || echo CrowdTest
   [ -w /dev/shm ] || echo 'SharedMemory(E2e)?Test'
-  [ ! -e /var/lib/tony/ledger ] || echo LedgerFolderTest.AsRootWithoutTheRight
+  [ ! -e /var/lib/tony/ledger ] || echo LedgerFolderTest.AUserWithoutWriteAccess
   echo _FullRounds  # the unit e2e-full-rounds runs them
   echo UsageWatchTest.AnAttemptThatEndsBeforeItsFirstSample  # if a process takes long to start
 }

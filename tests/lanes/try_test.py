@@ -137,7 +137,7 @@ class ChoiceTest(MadeUpSources):
         self.assertEqual(["StopTest.Kills"], [name for part in parts for name in part.names])
         self.assertEqual([], list(self.choice.end_to_end("am/core/job.cc")))
 
-    def test_the_tests_of_its_folder_are_chosen_for_a_removed_file(self):
+    def test_for_a_removed_file_the_tests_of_its_folder_are_chosen(self):
         self.assertEqual({"am_core_test", "am_shell_test"}, {target for _, target in self.parts("am/gone.cc")})
 
     def test_a_smaller_test_program_is_compiled_if_only_tests_changed(self):

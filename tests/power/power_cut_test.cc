@@ -67,7 +67,7 @@ TEST_F(PowerCutTest, ARequestRecordSurvivesAPowerCutUndamaged) {
       [](const PowerCut& cut) { EXPECT_GE(NumberIn(cut), static_cast<int64_t>(cut.promised.size())) << cut.point; });
 }
 
-TEST_F(PowerCutTest, ARequestRecordSurvivesAPowerCutInFoldersThatWereCreatedWithoutSync) {
+TEST_F(PowerCutTest, ARequestRecordInUnsyncedFoldersSurvivesAPowerCut) {
   const fs::path folder = home_ / "requests" / Sha256Hex(request_id_.value);
   ASSERT_TRUE(MakeFolder(folder).ok());
   ASSERT_TRUE(
@@ -211,7 +211,7 @@ TEST_F(JournalPowerCutTest, AJournalHasEitherItsOldOrItsNewContentAfterAPowerCut
 }
 
 // An entry that has its final name is trusted from then on, and a job refers to its entries.
-TEST_F(PowerCutTest, AStagedFileIsCompleteAfterAPowerCutOnceItsJobIsCreated) {
+TEST_F(PowerCutTest, AStagedFileOfACreatedJobIsCompleteAfterAPowerCut) {
   const EntryStore::Maker maker{.make = [](const fs::path& entry) -> Status {
     TRY(MakeFolder(entry / "lib"));
     return WriteNewFile(entry / "lib/a.py", "content", /*durable=*/false);

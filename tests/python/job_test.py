@@ -119,7 +119,7 @@ class SubmitTest(PackageCase):
         job.wait()
         self.assertEqual(sorted(line.text for line in job.logs()), ["0 a 'b'", "1 a 'b'"])
 
-    def test_a_job_is_found_by_id_prefix_or_name_or_as_last(self):
+    def test_a_job_is_found_by_id_prefix_name_or_the_word_last(self):
         job = self.submit(name="of-this-name")
         for name in (job.id, job.id[:-1], "of-this-name", "last"):
             self.assertEqual(tony.job(name), job)
@@ -160,7 +160,7 @@ class EndTest(PackageCase):
         self.assertEqual(job.kill().state, "KILLED")
         self.one_line(tony.JobFailed, job.wait, "KILLED", "enough")
 
-    def test_changes_yields_each_status_until_the_job_has_ended(self):
+    def test_the_method_changes_yields_each_status_until_the_job_has_ended(self):
         job = self.submit(self.hold())
         states = []
         for status in job.changes():
@@ -209,7 +209,7 @@ class EndTest(PackageCase):
             thread.join(60)
         self.assertEqual([[line.text for line in job.logs()] for job in jobs], [["0"], ["1"], ["2"], ["3"]])
 
-    def test_calls_stop_ends_the_call_of_another_thread_and_refuses_later_calls(self):
+    def test_the_method_stop_ends_the_call_of_another_thread_and_refuses_later_calls(self):
         from tony.program import Ask, Calls
 
         job, calls, found = self.submit(self.hold("never")), Calls(), []

@@ -52,7 +52,7 @@ class ProgramTest(PackageCase):
                 call = lambda path=path: tony.version(program=tony.Program(path))  # noqa: E731
                 self.one_line(tony.NoProgram, call, path, os.uname().nodename)
 
-    def test_the_program_is_taken_from_an_explicit_path_from_tony_program_or_from_path(self):
+    def test_the_program_comes_from_an_explicit_path_the_variable_tony_program_or_path(self):
         self.assertEqual(tony.Program("/x/tony").found(), "/x/tony")
         self.assertEqual(tony.Program().found(), str(self.box.tony))
         self.set_environment("TONY_PROGRAM", None)

@@ -97,7 +97,7 @@ class WheelTest(InstalledCase):
         for name in PROGRAMS - {"tony-keeper"}:
             self.turn_to_arm(folder / name)
         said = run(ROOT / "scripts/wheel", folder, self.out / "mixed", "--without-hadoop", fails=True)
-        self.assertRegex(said, r"^wheel: .*programs for \['aarch64', 'x86_64'\]; expected one processor\n$")
+        self.assertRegex(said, r"^wheel: .*programs for \['aarch64', 'x86_64'\]; expected programs for one processor\n$")
         self.turn_to_arm(folder / "tony-keeper")
         made = run(ROOT / "scripts/wheel", folder, self.out / "arm wheel", "--without-hadoop")
         self.assertRegex(made, r"-manylinux_2_\d+_aarch64.whl\n$")
@@ -141,7 +141,7 @@ class PipTest(InstalledCase):
                     env={**self.plain, "PYTHONPATH": str(folder)})  # fmt: skip
         self.assertEqual(found.strip(), str(folder / "bin/tony"))
 
-    def test_the_package_of_the_sources_uses_programs_from_path_and_not_of_an_installed_wheel(self):
+    def test_a_package_imported_from_the_sources_uses_the_programs_in_path(self):
         """The package of the sources next to an installed wheel uses the programs of $PATH."""
         there = self.environment("beside")
         self.run_there(there / "bin/python", "-m", "pip", "install", "--quiet", self.wheel)

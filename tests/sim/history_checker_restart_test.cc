@@ -67,7 +67,7 @@ TEST(HistoryCheckerRestartTest, AMissingRestartIsNoticedIfRestartBudgetIsLeft) {
   ExpectNoticed(history, "worker:1#1 has to start again");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartThatBeginsDuringTheBackOffOrBeforeTheTasksEndIsNoticed) {
+TEST(HistoryCheckerRestartTest, ARestartThatBeginsTooEarlyIsNoticed) {
   ExpectNoticedIf<RestartDecided>([](RestartDecided& d) { d.not_before += Duration(1'000); },
                                   "before its back-off was over");
   History history = Right();
@@ -109,7 +109,7 @@ TEST(HistoryCheckerRestartTest, AGangThatReturnsItsContainersTooEarlyOrTooLateIs
   ExpectComplaint(hasty, right, "containers are held for too long");
 }
 
-TEST(HistoryCheckerRestartTest, AGangThatFormsWithoutAllTasksRegisteredIsNoticed) {
+TEST(HistoryCheckerRestartTest, AGangThatFormsBeforeAllTasksRegisterIsNoticed) {
   History history = Right();
   RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<AttemptRegistered>); });
   ExpectNoticed(history, "the gang formed without worker:0");
@@ -174,7 +174,7 @@ TEST(HistoryCheckerRestartTest, AProcessStartedWithAWrongClusterSpecOrCheckpoint
   ExpectNoticed(history, "#1 resumes from");
 }
 
-TEST(HistoryCheckerRestartTest, AnAttemptThatIsNotInTheJournalIsNoticed) {
+TEST(HistoryCheckerRestartTest, AnUnjournalledAttemptIsNoticed) {
   History history = Right();
   FirstOf<AttemptBegun>(history).attempt.number = 3;
   ExpectNoticed(history, "goes on, which is not in the journal");
@@ -192,7 +192,7 @@ TEST(HistoryCheckerRestartTest, AStopCommandWithoutAJournalledDecisionIsNoticed)
   ExpectNoticed(history, "worker:0#2 is told to stop, which is not in the journal");
 }
 
-TEST(HistoryCheckerRestartTest, AnUnjournalledStopCommandIsNoticedOnlyIfTheTaskWasSignalled) {
+TEST(HistoryCheckerRestartTest, AStopCommandDuringAJournalProblemIsNoticedOnlyIfTheTaskWasSignalled) {
   History history = Right();
   const auto place = Restarted(history) - history.events().begin();
   InsertBefore(history, history.events().begin() + place, JournalStuck{{1}, true});
@@ -206,7 +206,7 @@ TEST(HistoryCheckerRestartTest, AnUnjournalledStopCommandIsNoticedOnlyIfTheTaskW
   ExpectNoticed(history, complaint);
 }
 
-TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatOverlapLongerThanAllowedAreNoticed) {
+TEST(HistoryCheckerRestartTest, AnExcessiveOverlapOfTwoProcessesOfATaskIsNoticed) {
   const auto with = [](Duration overlap) {
     History history = Right();
     history.bounds.overlap = overlap;
@@ -224,7 +224,7 @@ TEST(HistoryCheckerRestartTest, TwoProcessesOfATaskThatOverlapLongerThanAllowedA
   ExpectNoticed(with(Duration(100)), "two processes of worker:");
 }
 
-TEST(HistoryCheckerRestartTest, AnAttemptDeclaredLostTooEarlyOrWhileItsProcessRunsIsNoticed) {
+TEST(HistoryCheckerRestartTest, AnAttemptThatIsDeclaredLostTooEarlyIsNoticed) {
   const Plan plan = PlanOf("worker*2, all runs 300s, at 5s cut worker:0 100s");
   const History right = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, right), "\n"), "");
@@ -244,7 +244,7 @@ TEST(HistoryCheckerRestartTest, AnAttemptDeclaredLostTooEarlyOrWhileItsProcessRu
   ExpectComplaint(plan, runs, "is given up, but its process runs");
 }
 
-TEST(HistoryCheckerRestartTest, AProcessThatRunsLongAfterItsAttemptWasDeclaredLostIsNoticed) {
+TEST(HistoryCheckerRestartTest, AProcessThatLongOutlivesItsLostAttemptIsNoticed) {
   const Plan plan = PlanOf("worker*1, all runs 100s, at 5s lie-about worker:0 90s");
   History history = RightHistory(plan);
   EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, history), "\n"), "");

@@ -73,14 +73,14 @@ TEST_F(DependentHistoryTest, TheCheckerAcceptsACorrectHistory) {
   EXPECT_TRUE(HistoryChecker::Check(plan_.spec, history_).empty());
 }
 
-TEST_F(DependentHistoryTest, TheCheckerDetectsARoleRequestedBeforeTheRolesItDependsOnSucceed) {
+TEST_F(DependentHistoryTest, TheCheckerDetectsAContainerRequestBeforeThePrerequisiteRolesSucceed) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     if (d.attempts.front().task == (TaskId{"data", 0})) d.attempts.push_back({(TaskId{"worker", 0}), 1});
   });
   ExpectComplaint("containers were asked for whose turn it is not");
 }
 
-TEST_F(DependentHistoryTest, TheCheckerDetectsARequestForContainersOfOnlySomeTasksOfARole) {
+TEST_F(DependentHistoryTest, TheCheckerDetectsAContainerRequestForOnlySomeTasksOfARole) {
   RewriteEach<ContainersRequested>(history_, [](ContainersRequested& d) {
     std::erase_if(d.attempts, [](const AttemptId& id) { return id.task == TaskId{"worker", 1}; });
   });

@@ -28,7 +28,7 @@ TEST(HistoryCheckerTest, TheCheckerAcceptsACorrectHistory) {
   EXPECT_EQ(Join(HistoryChecker::Check(ThePlan().spec, RightHistory()), "\n"), "");
 }
 
-TEST(HistoryCheckerTest, AnAttemptWhoseProcessIsStartedTwiceIsNoticed) {
+TEST(HistoryCheckerTest, ASecondProcessStartOfAnAttemptIsNoticed) {
   History history = RightHistory();
   const ProcessStarted start = FirstOf<ProcessStarted>(history);
   InsertBefore(history, First<StatusWritten>(history), start);
@@ -71,7 +71,7 @@ TEST(HistoryCheckerTest, AWrongExitStatusInTheJournalIsNoticed) {
   ExpectComplaint(history, "SUCCEEDED, but worker:");
 }
 
-TEST(HistoryCheckerTest, AnExitStatusThatIsMissingFromTheJournalIsNoticed) {
+TEST(HistoryCheckerTest, AMissingExitStatusInTheJournalIsNoticed) {
   History history = RightHistory();
   RewriteJournal(history, [](auto& decisions) {
     for (Decision& decision : decisions) {
@@ -115,7 +115,7 @@ TEST(HistoryCheckerTest, AVerdictThatContradictsTheOutcomesIsNoticed) {
   ExpectComplaint(with(FinalState::kFailed, OutcomeClass::kTimeout), "FAILED without a reason");
 }
 
-TEST(HistoryCheckerTest, ATaskFailureThatShouldEndTheJobButDoesNotIsNoticed) {
+TEST(HistoryCheckerTest, AMissingJobStopAfterATaskFailureIsNoticed) {
   History history = RightHistory();
   RewriteJournal(history, [](auto& decisions) {
     const auto ended = std::ranges::find_if(decisions, Is<AttemptEnded>);
@@ -131,7 +131,7 @@ TEST(HistoryCheckerTest, AStatusThatDiffersFromTheJournalIsNoticed) {
   ExpectComplaint(history, "the final status differs from the journal");
 }
 
-TEST(HistoryCheckerTest, AMessageSentBeforeItsDecisionIsInTheJournalIsNoticed) {
+TEST(HistoryCheckerTest, AMessageThatPrecedesItsJournalEntryIsNoticed) {
   const auto early = [](const Event& event) {
     History history = RightHistory();
     InsertBefore(history, First<JournalWritten>(history), event);

@@ -45,7 +45,7 @@ TEST(RequestSimTest, ASeedAlwaysGivesTheSameRun) {
 }
 
 // Runs that never show an end, an answer or a cause would prove little about it.
-TEST(RequestSimTest, TheSeedsCoverEveryResultOfASubmitEveryAnswerToAKillAndEveryCauseOfAJobEnd) {
+TEST(RequestSimTest, TheSeedsCoverAllSubmitResultsAndKillAnswersAndCausesOfJobEnds) {
   std::set<SubmitEnd> ends;
   std::set<KillAnswer> answers;
   std::set<EndCause> causes;

@@ -48,7 +48,7 @@ const TestRow kRules[] = {
     {"AFailedSidecarOfAFormedGangRestartsNoOtherTask",
      {{"worker*2:sidecar pytorch task=1 gang=9 | user_error | task worker:0", "none"},
       {"worker*2:sidecar pytorch task=1 gang=9 | user_error alone | task worker:0", "gang"}}},
-    {"OomsConfigurationErrorsAndPermanentFailuresNeverCauseARestart",
+    {"NoRestartFollowsAnOomOrAConfigurationErrorOrAPermanentFailure",
      {{"worker*2 standalone task=9 gang=9 | oom", "none"},
       {"worker*2 standalone task=9 gang=9 | user_config", "none"},
       {"worker*2 standalone task=9 gang=9 | user_error permanent", "none"}}},

@@ -57,13 +57,13 @@ const TestRow kRestarts[] = {
      {{"worker*2 task=2, all runs 20s, worker:1 runs 700ms fails 3, at [100-5000/100]ms crash-am, at [1100-6000/100]ms "
        "crash-am",
        "FAILED user_error; 3 starts of worker:1"}}},
-    {"AGangRestartWaitsUntilATaskThatIgnoresItsStopIsKilled",
+    {"AGangRestartWaitsUntilATaskThatIgnoresSigtermIsKilled",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s deaf leaves-children, worker:1 first runs "
        "500ms fails 3",
        "SUCCEEDED success; 2 starts of worker:1; 3 containers"}}},
     {"AnOldAttemptIsRejectedAndStoppedWhenItsLostNodeReturns",
      {{"worker*2 pytorch gang=1, all runs 100s, at 1s lose worker:0 150s", "SUCCEEDED success; 2 starts of worker:0"}}},
-    {"ATaskOnANodeLostDuringAGangRestartIsReplaced",
+    {"ATaskIsReplacedIfItsNodeIsLostDuringAGangRestart",
      {{"worker*3 pytorch gang=1, all runs 1500ms, worker:0 first runs 100s obeys 300ms, worker:1 first runs 500ms "
        "fails 3, at {510|530|560|1000}ms lose worker:0 30s",
        "SUCCEEDED success"},
@@ -81,17 +81,17 @@ const TestRow kRestarts[] = {
      {{"worker*1 checkpoints=3, all runs 60s saves 1s obeys 1500ms, at 30500ms preempt worker:0 5s",
        "SUCCEEDED success; 2 starts of worker:0; last worker:0 resumes /checkpoints/worker-0-31000; 1 restart_decided; "
        "restart 1 free; over in 65s"}}},
-    {"ThreeRestartsWithoutANewerCheckpointEndTheJob",
+    {"ThreeRestartsWithoutANewerCheckpointFailTheJob",
      {{"worker*1 task=100 checkpoints=3, worker:0 runs 500ms fails 3",
-       "FAILED user_error says `~3 restarts without a newer checkpoint`; 4 starts of worker:0"}}},
+       "FAILED user_error says `~3 restarts produced no newer checkpoint`; 4 starts of worker:0"}}},
     {"ExitCode193RestartsATaskWithoutARestartBudgetAndExitCode194FailsTheJob",
      {{"worker*1, all runs 1500ms, worker:0 first runs 500ms fails 193", "SUCCEEDED success"},
       {"worker*1 task=5, all runs 1500ms, worker:0 first runs 500ms fails 194",
        "FAILED user_error; 1 starts of worker:0"}}},
     // ---- schedulers and executors
-    {"AFalseReportOfAContainerExitLetsProcessesOfATaskOverlapOnlyForTheAllowedTime",
+    {"AFalseExitReportLetsATasksProcessesOverlapOnlyBriefly",
      {{"worker*2 pytorch, all runs 30s, at 5s lie-about worker:0 {100ms|5s|20s}", "SUCCEEDED success"}}},
-    {"ATaskOnANodeReportedLostKeepsRunningWhileItsExecutorSendsHeartbeats",
+    {"ATaskKeepsRunningDespiteAReportedNodeLossIfHeartbeatsContinue",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0", "SUCCEEDED success; 1 starts of worker:0"}}},
     {"ASilentTaskOnALostNodeIsReplacedAfterItsExecutorHasEndedTheTask",
      {{"worker*2 pytorch, all runs 30s, at 5s doubt worker:0, at 5s cut worker:0 300s store",
@@ -101,7 +101,7 @@ const TestRow kRestarts[] = {
        "SUCCEEDED success; 3 containers"}}},
     {"ContainersThatExitImmediatelyAreReplacedUntilAContainerRuns",
      {{"worker*2 pytorch, all runs 1500ms, worker:1 launches-fail 3", "SUCCEEDED success"}}},
-    {"AContainerThatEndsByOomBeforeItsExecutorRegistersFailsTheJob",
+    {"AnOomBeforeTheExecutorRegistersFailsTheJob",
      {{"worker*2 pytorch, all runs 1500ms, worker:0 launched 500ms, at 300ms end worker:0 oom", "FAILED oom"}}},
 };
 TABLE_TEST(RestartScenarioTest, kRestarts, CheckPlan);

@@ -22,7 +22,7 @@ const TestRow kScenarios[] = {
     {"ExecutorsEndTheirTasksAfterTheOrphanTimeoutWithoutAnAm",
      {{"worker*2 lost=0, all runs 300s, orphan 100s, at 1s kill-keeper 200s, at 1s crash-am",
        "FAILED infra; 2 signals"}}},
-    {"AnExecutorCutOffFromTheAmEndsItsTaskBeforeTheAmDeclaresTheAttemptLost",
+    {"ADisconnectedExecutorEndsItsTaskBeforeTheAmDeclaresTheAttemptLost",
      {{"worker*2 lost=0, all runs 300s, worker:0 deaf, at 5s cut worker:0 600s", "FAILED node_lost"}}},
     {"ANetworkCutOf20SecondsStopsNoTask",
      {{"worker*2, all runs 60s, at 5s cut worker:0 20s store", "SUCCEEDED success"}}},
@@ -110,17 +110,16 @@ const TestRow kOutages[] = {
      {{"worker*3, all runs 60s, at 5s cut worker:1 100s{| requests| answers}", "SUCCEEDED success"}}},
     {"SilentTasksAreNotReplacedWhileTheLeaseCannotBeRenewed",
      {{", all runs 200s, at 30s cut worker:0 100s, at 30s cut worker:1 100s, at 1s lock-lease 180s", "undisturbed"}}},
-    {"ATaskThatIgnoresItsStopEndsBeforeItsReplacementStartsDespiteClockDrift",
+    {"AReplacementStartsAfterTheEndOfATaskThatIgnoresSigtermDespiteClockDrift",
      {{", all runs 60s, seed [1-20/1], drift 500ms, worker:0 deaf, at 5s cut worker:0 100s", "SUCCEEDED success"}}},
     {"TheAmRestartsADeadKeeper",
      {{", all runs 1500ms, at [50-2000/50]ms kill-keeper 60s", "SUCCEEDED success; 2 starts"}}},
     {"AJobSucceedsEvenIfKeeperAndAmDie",
      {{", all runs 1500ms, at [100-1700/100]ms kill-keeper 20s, at [100-1700/100]ms crash-am",
        "SUCCEEDED success; 2 starts"}}},
-    {"AJobFailsWithClassInfraAfterFiveAmCrashes",
-     {{", all runs 60s, at 5s crash-am 10", "FAILED infra; 5 crashes"}}},
+    {"AJobFailsWithClassInfraAfterFiveAmCrashes", {{", all runs 60s, at 5s crash-am 10", "FAILED infra; 5 crashes"}}},
     {"AnAmThatCrashesFourTimesDoesNotEndTheJob", {{", all runs 60s, at 5s crash-am 3", "undisturbed"}}},
-    {"TasksKeepRunningOnAFullDiskAndTheirExitsAreRecordedWhenTheDiskHasRoom",
+    {"TasksRunOnAFullDiskAndTheirExitsAreRecordedLater",
      {{", all runs 1500ms, at [0-2000/50]ms fill-disk 20s", "undisturbed"}}},
     {"AKillStopsTasksEvenIfTheDiskIsFull",
      {{", all runs 600s, at 5s fill-disk 60s, at 10s kill", "KILLED killed; tasks over in 12s"}}},
@@ -142,7 +141,7 @@ const TestRow kSharedStores[] = {
     {"TheGangRestartsAfterANetworkPartitionOf100Seconds",
      {{", all runs 60s, at 5s cut worker:1 100s{| requests| answers}", "SUCCEEDED success"},
       {", all runs 60s, at 5s cut worker:1 100s store{| requests| answers}", "SUCCEEDED success"}}},
-    {"ATaskThatIgnoresItsStopEndsBeforeItsReplacementStarts",
+    {"AReplacementStartsAfterTheEndOfATaskThatIgnoresSigterm",
      {{", all runs 60s, seed [1-20/1], drift 500ms, worker:0 deaf, at 5s cut worker:0 100s", "SUCCEEDED success"}}},
     {"TheAmRestartsADeadKeeper",
      {{", all runs 1500ms, at [50-2000/50]ms kill-keeper 60s", "SUCCEEDED success; 2 starts"}}},
@@ -174,7 +173,7 @@ TEST(OutageScenarioTest, TwentyFiveNetworkOutagesOf20SecondsRestartNoTask) {
 
 // skypilot-org/skypilot#10061: the controller was killed at the very end; work was torn down, and a recorded end was
 // lost.
-TEST(OutageScenarioTest, AJobEndsUndisturbedIfTheAmIsKilledWithinTheLast20StepsOfTheJob) {
+TEST(OutageScenarioTest, AnAmCrashInTheLast20StepsDoesNotDisturbTheJob) {
   const std::string_view text = "worker*2 pytorch gang=3, all runs 1500ms";
   World reference(PlanOf(text));
   reference.Run();
@@ -251,9 +250,9 @@ TABLE_TEST(CompletionScenarioTest, kTonysRule, PlansLike("worker*3 tonys-rule", 
 const TestRow kPrepared[] = {
     {"DependentRolesStartInOrder", {{"", "SUCCEEDED success; 2 containers_requested"}}},
     {"AJobWithDependentRolesSucceedsDespiteAnAmCrashAtAnyStep", {{"", "SUCCEEDED success everywhere"}}},
-    {"AGangRestartExcludesASucceededRoleThatTheGangWaitedFor",
+    {"AGangRestartExcludesASucceededPrerequisiteRole",
      {{"gang=1, worker:0 first fails 1", "SUCCEEDED success everywhere; 1 starts of data:0"}}},
-    {"ARoleWaitsForTheReplacementOfATaskLostBeforeTheRoleStarts",
+    {"ARoleStartsOnlyAfterALostTaskOfTheRoleIsReplaced",
      {{", worker:0 launches-fail 1", "SUCCEEDED success everywhere"}}},
     // Only worker:0 is requested again, because its container failed.
     {"AnIncompleteRoleOnYarnReturnsItsContainersAfterTheHoldTimeout",

@@ -78,7 +78,7 @@ void SimulatedContainers::Stop(const ContainerId& id, StopMode mode) {
   const auto [place, is_new] = containers_.try_emplace(id);
   Container& container = place->second;
   if (is_new) {
-    container.exited = {id, std::nullopt, "stopped before it was launched", std::nullopt};
+    container.exited = {id, std::nullopt, "the container was stopped before its launch", std::nullopt};
     return End(id);
   }
   if (container.doubted) {

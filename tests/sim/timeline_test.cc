@@ -24,7 +24,7 @@ TEST(OwnClockTest, AClockWithADriftOf10000PpmGainsOnePercent) {
   EXPECT_EQ(clock.TruthAfter(kBegan, Duration(101'000)), kBegan + Duration(100'000));
 }
 
-TEST(OwnClockTest, TruthAtReturnsTheFirstTrueTimeAtWhichAClockShowsAGivenTime) {
+TEST(OwnClockTest, AClockReadingMapsToTheEarliestTrueTime) {
   for (const int64_t drift : {-10'000, -37, 0, 99, 10'000}) {
     const OwnClock clock(kBegan, Duration(17), drift);
     for (int64_t own = 1; own < 3'000; own += 7) {

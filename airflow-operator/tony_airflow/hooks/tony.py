@@ -18,7 +18,8 @@ from tony_airflow.cli import Calls, Document, TonyCli
 from tony_airflow.exceptions import TonyError
 
 DEFAULT_CONNECTION = "tony_default"
-KILL_LIMIT = 4.0  # seconds, because Airflow 3 kills a task's process about 5 s after the signal to stop
+# In seconds, because Airflow 3 kills a task's process about 5 s after the signal to stop.
+KILL_LIMIT = 4.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Order:
 
 
 class TonyHook(BaseHook):
-    """Runs the `tony` of the connection. If `tony` is in $PATH, you need not configure anything.
+    """Runs the `tony` of the connection. Without a connection it runs the `tony` of the package tony-runtime.
 
     All methods raise TonyTransportError (another try may help), TonyRefused, TonyNotFound, TonyError.
     """
@@ -113,7 +114,7 @@ class TonyHook(BaseHook):
         return self._call("status", job_id)
 
     def wait(self, job_id: str, since: int, seconds: int, owner: str, watcher: str) -> Document:
-        """Returns the status after a change since `since`, or after `seconds`. Restarts the AM of a job without one."""
+        """Returns the status after a change since `since`, or after `seconds`. Restarts the AM if the job has no AM."""
         words = ["wait", job_id, "--since", str(since), "--timeout", str(seconds), "--owner", owner]
         return self._call(*words, "--watcher", watcher, limit=seconds + 60)
 

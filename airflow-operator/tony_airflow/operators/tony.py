@@ -80,7 +80,8 @@ class TonyOperator(TonyParameters):
         except AirflowTaskTimeout:
             self._kill("execution_timeout has passed")
             raise
-        except KeyboardInterrupt:  # only in `airflow dags test`: tasks' processes never raise it
+        except KeyboardInterrupt:
+            # Only `airflow dags test` raises this exception; the processes of tasks never raise it.
             self._kill("interrupted")
             raise
         except TonySuperseded as error:
@@ -209,14 +210,16 @@ class TonyOperator(TonyParameters):
             elif event["kind"] == "unreachable":
                 self.log.warning("the triggerer cannot reach the job, so this worker waits: %s", event["message"])
             status = self._follow(task_try, job_id, math.inf)
-            return self._finish(context, task_try, cast(Document, status))  # a status, because there is no limit
+            # Without a time limit the status is never None.
+            return self._finish(context, task_try, cast(Document, status))
         except TonyNotFound as error:
             here = place_of(self.hook.cli)
             if all(there[name] in (None, here[name]) for name in here):
                 raise
             past = f"{there['host']} (home {there['home'] or 'unknown'})"
             raise TonyNotFound(
-                f"{error}; it was submitted on {past}, but this is {here['host']} (home {here['home']}); {ONE_QUEUE}"
+                f"{error}; the job was submitted on {past}, but this task runs on {here['host']} "
+                f"(home {here['home']}); {ONE_QUEUE}"
             ) from None
 
     def _end_in_time(self, task_try: TaskTry, job_id: str, message: str) -> None:
@@ -241,7 +244,8 @@ class TonyOperator(TonyParameters):
         outputs = task_try.reach(outputs_of, self.hook, job_id, self.log, self.max_output_bytes)
         try:
             self.hook.ack(job_id, task_try.order.owner)
-        except TonyError as error:  # a later try may adopt the result
+        except TonyError as error:
+            # The error is only logged, because without the acknowledgement a later try may adopt the result.
             task_try.go_on()
             self.log.warning("%s", error)
         return outputs

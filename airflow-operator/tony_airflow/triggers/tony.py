@@ -20,7 +20,8 @@ from tony_airflow.exceptions import TonyError, TonyNotFound, TonyTransportError
 from tony_airflow.hooks.tony import Order, kill_words
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds between attempts to reach tony
-FIRST_CONTACT = 30.0  # seconds after which a triggerer that has never seen the job lets a worker wait
+# In seconds. If a triggerer has not seen the job in this time, a worker waits for the job in its place.
+FIRST_CONTACT = 30.0
 
 
 class TonyJobTrigger(BaseTrigger):
@@ -31,9 +32,9 @@ class TonyJobTrigger(BaseTrigger):
 
     `job_id` may be None if `request_id` names a job that will be submitted later. All times are in seconds. `deadline`
     and `not_before` (the latest and the earliest time of the event) count from the epoch, because they outlive the
-    process. `request_id` and `owner` permit the trigger to end the job; without them it never does. `kill_delay`: a
-    kill by a user waits this long, because a stalled triggerer may mistake the loss of its trigger for a kill. Another
-    watcher of the job then voids the kill. None: a kill by a user does not end the job.
+    process. The trigger can end the job only if it has `request_id` and `owner`. `kill_delay`: a kill by a user waits
+    this long, because a stalled triggerer may mistake the loss of its trigger for a kill. If another watcher of the job
+    appears in this time, the kill has no effect. None: a kill by a user does not end the job.
     """
 
     def __init__(
@@ -70,7 +71,8 @@ class TonyJobTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         left = None if self.deadline is None else self.deadline - time.time()
-        self.log.info("waiting for job %s", self.job_id or f"of request {self.request_id}")
+        what = f"job {self.job_id}" if self.job_id else f"the job of request {self.request_id}"
+        self.log.info("waiting for %s", what)
         try:
             kind, message = await asyncio.wait_for(self._end(), left)
         except asyncio.TimeoutError:

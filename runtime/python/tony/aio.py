@@ -46,7 +46,7 @@ class Job:
             raise WaitTimeout(f"job {self.id} has not ended within {timeout:g} s") from None
         except asyncio.CancelledError:
             if kill_on_cancel:
-                await asyncio.shield(self.kill("its wait was cancelled", wait=False))
+                await asyncio.shield(self.kill("the wait for the job was cancelled", wait=False))
             raise
 
     async def changes(self) -> AsyncIterator[JobStatus]:

@@ -22,7 +22,7 @@ def answer(verb: str, program: str | None, code: int | None, out: bytes, err: by
         last = err.decode(errors="replace").strip().rpartition("\n")[2]
         raise Unavailable(f"tony {verb}: exit {code} without an answer{': ' if last else ''}{last}") from None
     expect_schema(program, document)
-    # A log that cannot be read does not hold back the others: the answer has them, and an error that names it.
+    # If one log cannot be read, the answer still has the other logs, and an error that names the unreadable log.
     if code not in (0, 1) and "entries" not in document:
         failure = document.get("error") or {"code": code, "message": f"tony {verb}: exit {code}"}
         raise error_of(failure, document)

@@ -83,7 +83,10 @@ def plan(
 
 
 def job(name: str, *, program: Program | None = None) -> Job:
-    """Returns the job with this id, beginning of an id, or name (the newest), or `last`. Raises NotFound."""
+    """Returns a job by its id, the beginning of its id, or its name, or the newest job for `last`.
+
+    If several jobs have the name, the newest of them is returned. Raises NotFound if there is no such job.
+    """
     program = program or Program()
     return Job(program.call(asks.status(name))["job"], program)
 

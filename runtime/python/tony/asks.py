@@ -22,7 +22,8 @@ Path = str | os.PathLike[str]
 Since = str | datetime.timedelta | datetime.datetime
 OnExisting = Literal["adopt", "attach", "never"]
 
-SUBMIT_GRACE = 10.0  # seconds for an interrupted submit to undo the job, or to name it in its answer
+# In seconds. In this time an interrupted submit removes the job, or prints an answer that names the job.
+SUBMIT_GRACE = 10.0
 
 
 class Role(TypedDict, total=False):
@@ -70,7 +71,7 @@ class JobDocument(Members, total=False):
 
 Spec = JobDocument | Mapping[str, Any] | Path
 
-# The options or keys for the keywords if the spec is a file, which the program reads itself.
+# If the spec is a file, the program reads the file itself, so these options and keys pass the keywords of the call.
 OPTIONS = ("executes", "task_params", "python_binary_path", "python_venv", "src_dir")
 KEYS = {"name": "tony.application.name", "framework": "tony.application.framework", "queue": "tony.yarn.queue"}
 
@@ -240,7 +241,7 @@ def _of_job(
 
 def _file(path: object) -> str:
     if not isinstance(path, (str, os.PathLike)):
-        raise UsageError(f"spec: {type(path).__name__}; expected a mapping, or the path of a file")
+        raise UsageError(f"spec: a value of type {type(path).__name__}; expected a mapping, or the path of a file")
     name = os.fsdecode(cast(Path, path))
     return os.path.join(".", name) if name.startswith("-") else name
 
@@ -257,7 +258,7 @@ def _flags(members: Mapping[str, Any]) -> list[str]:
         elif name == "tags":
             words += ["--conf", f"tony.application.tags={','.join(map(_text, value))}"]
         elif name not in ("env", "conf"):
-            raise UsageError(f"{name} cannot be set for a job from a file, because the file sets it; use conf, which can set any key")
+            raise UsageError(f"{name} cannot be set here, because the spec is a file; use conf, which can set any key")
     return words + _variables(members.get("env")) + _conf(members.get("conf"))
 
 

@@ -40,7 +40,7 @@ class GpuUsage:
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """What an attempt's processes used, up to the newest sample. 1000 millicores are one core."""
+    """The resources that an attempt's processes used, up to the newest sample. 1000 millicores are one core."""
 
     samples: int
     memory_bytes: int
@@ -262,7 +262,7 @@ class OutputProblem:
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """What the chief wrote to $TONY_OUTPUT_FILE."""
+    """The outputs that the chief wrote to $TONY_OUTPUT_FILE."""
 
     job: str
     outputs: Mapping[str, Any]

@@ -86,7 +86,7 @@ class NotPermitted(TonyError):
 
 
 class VersionMismatch(TonyError):
-    """The program's answer has a form that this package does not know: one of them is too old."""
+    """The program's answer has a form that this package does not know: the program or the package is too old."""
 
 
 KINDS: Mapping[int, type[TonyError]] = {

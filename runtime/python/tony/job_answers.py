@@ -21,7 +21,7 @@ WARNING = "tony: warning: "
 class LogLine:
     """A line of a task's output, without the line end. A read that starts at `cursor` returns all lines after this one.
 
-    If several lines arrive together, only the last has its own cursor; reading from another one repeats some lines.
+    If several lines arrive together, only the last line has its own cursor. A read from another cursor repeats lines.
     """
 
     task: str
@@ -52,7 +52,7 @@ def lines_of_answer(page: LogAnswer, before: str | None) -> Iterator[LogLine]:
 
 
 def check_read(document: Document) -> None:
-    """Raises the error of an answer that has only the logs that could be read."""
+    """Raises Unavailable if the answer lacks logs, because they could not be read."""
     if "error" in document:
         raise Unavailable(document["error"]["message"], document=document)
 
@@ -93,7 +93,7 @@ def hear_rest(out: bytes) -> None:
 
 
 def interrupted(job: str) -> None:
-    log.warning('interrupted; job %s continues: tony.job("%s") returns it, and its kill() ends it', job, job)
+    log.warning('interrupted; job %s continues; to end the job, call tony.job("%s").kill()', job, job)
 
 
 def statuses(document: Document) -> list[JobStatus]:

@@ -109,7 +109,10 @@ class Job:
         return self.status().tracking_url
 
     def kill(self, reason: str | None = None, *, wait: bool = True) -> JobStatus:
-        """Kills the job and waits until nothing of it is left, or only until the kill is recorded. May be repeated."""
+        """Kills the job, and waits until nothing of the job is left; with wait=False, only until the kill is recorded.
+
+        May be repeated.
+        """
         return read(JobStatus, self.program.call(asks.kill(self.id, reason, wait)))
 
     def show(self, *, block: bool = True) -> None:

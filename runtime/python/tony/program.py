@@ -152,7 +152,8 @@ class Program:
         """As call(), for an event loop. The process has ended when this returns, raises or is cancelled."""
         feed = ask.feed
         process = await self.astart(ask, stdin=subprocess.PIPE if feed else subprocess.DEVNULL)
-        # A task of its own, which wait_for() does not cancel, because a cancelled communicate() loses its data.
+        # communicate() runs in a separate task that wait_for() does not cancel, because a cancelled communicate() loses
+        # its data.
         talk = asyncio.ensure_future(process.communicate(feed or None))
         try:
             out, err = await asyncio.wait_for(asyncio.shield(talk), ask.limit)
@@ -171,7 +172,9 @@ class Program:
             async for line in cast(asyncio.StreamReader, process.stdout):
                 yield line_of(ask.verb, self.path, line)
             await process.wait()
-        except TonyError:  # after the last line; if an exiting process is killed, the event loop may miss its exit code
+        except TonyError:
+            # The error was in the last line. The process gets time to exit, because the event loop may miss the exit
+            # code of a process that is killed while it exits.
             await asyncio.wait({asyncio.ensure_future(process.wait())}, timeout=LEAVE_LIMIT)
             raise
         finally:

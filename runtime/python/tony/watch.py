@@ -1,4 +1,4 @@
-"""One `tony watch` process for all waits in an event loop for jobs of one installation."""
+"""One `tony watch` process, which serves all waits of an event loop for the jobs of one installation."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ class JobWatch:
         self._program = program
         self._waiting: dict[str, list[asyncio.Queue[Document | TonyError]]] = {}
         self._process: asyncio.subprocess.Process | None = None
-        self._turn = asyncio.Lock()  # held while the process is started or ended
+        # The lock for the start and the end of the process.
+        self._turn = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
 
     @classmethod
     def shared(cls, program: Program, named: bool) -> JobWatch:
-        """Returns the watch of this event loop. `named`: kills by other watchers are void from now on."""
+        """Returns the watch of this event loop. `named`: from now on a kill for another watcher has no effect."""
         watches = cls._of_loop.setdefault(asyncio.get_running_loop(), {})
         return watches.setdefault((program, named), cls(program, named))
 

@@ -35,7 +35,7 @@ def of_path() -> str:
     found = shutil.which(NAME)
     if found is None:
         raise NoProgram(
-            f"no program {NAME} on {socket.gethostname()}, neither beside this package nor in $PATH: "
-            f"pip install {DISTRIBUTION}, or set TONY_PROGRAM to its path",
+            f"the program {NAME} is not on {socket.gethostname()}, neither beside this package nor in $PATH; "
+            f"run pip install {DISTRIBUTION}, or set TONY_PROGRAM to the path of the program",
         )
     return found

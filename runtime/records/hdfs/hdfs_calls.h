@@ -21,7 +21,7 @@
 namespace tony {
 
 // Calls `start(done)`, and returns the answer that is passed to `done`. The wait ends at the latest with the call's own
-// limits. Exceptions of the loop are caught, because it throws if the process has no descriptors left.
+// limits. Exceptions of the loop are caught, because the loop throws if the process has no descriptors left.
 template <class T, class Start>
 T AwaitAnswer(EventLoop& loop, const Start& start) {
   return WithoutThrowing([&] { return RunUntilAnswer<T>(loop, start); });
@@ -92,11 +92,11 @@ class WebHdfsCalls : public HdfsCalls {
 //   up to 12,000 bytes   CREATE .put-<random>, empty -> SETXATTR user.tony.bytes --+-> RENAME to its name
 //   more                 CREATE .put-<random>, with them -> check their length ----+
 //
-// Few bytes are kept in an attribute of an empty file, which is in the NameNode's own log after 5 ms. HDFS takes 20 ms
-// or, every second time, 430 ms to close a file that has bytes, and it closes a file that was cut off half way as if it
-// were complete (README.md has the figures). A reader knows by the file's length where the bytes are: those of an empty
-// file are in the attribute. If a NameNode refuses an attribute, the bytes are put into a file instead. If attributes
-// are switched off, they are not tried again.
+// A small record is kept in an attribute of an empty file. The attribute is in the NameNode's own log after 5 ms. HDFS
+// takes 20 ms or, every second time, 430 ms to close a file that has bytes, and it closes a half written file as if the
+// file were complete (README.md has the figures). A reader knows by the file's length where the bytes are: those of an
+// empty file are in the attribute. If a NameNode refuses an attribute, the bytes are put into a file instead. If
+// attributes are switched off, they are not tried again.
 //
 // An unanswered call is repeated. After an unanswered rename, HdfsBytes checks .put-<random>, which no other process
 // touches: if it is missing from a folder that exists, the rename was done. A write is reported as done only when no
@@ -143,8 +143,8 @@ class HdfsBytes {
 
   // Returns false once the NameNode has reported that attributes are switched off.
   bool MayHaveAttributes() const { return !*attributes_are_off_; }
-  // Returns true if, after this error of an attribute, the bytes should be put into a file instead. Also records
-  // whether attributes are switched off.
+  // Returns true if this error means that the NameNode refuses the attribute, so the bytes should be put into a file.
+  // Also records whether attributes are switched off.
   bool IsRefusedAttribute(const Error& error) const;
 
   // Returns the answer of `call(HdfsCalls&)`. The call is repeated while the answer is kUnavailable, so HDFS may

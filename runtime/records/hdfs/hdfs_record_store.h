@@ -24,8 +24,8 @@ struct HdfsFolder {
 Status MakeRecordFolder(const std::shared_ptr<HdfsCalls>& calls, const HdfsFolder& folder);
 
 // Implements RecordStore in HDFS, and repeats unanswered calls for a few seconds. A folder inside the job's folder is
-// made together with its first record. The job's own folder is never made, because otherwise a late writer would bring
-// a removed job into existence again. All records survive a power cut as far as HDFS does.
+// made together with its first record. The job's own folder is never made, because otherwise a late writer would create
+// a removed job again. All records survive a power cut as far as HDFS does.
 class HdfsRecordStore : public RecordStore {
  public:
   // `written_in` is the folder in which records are written before they get their names; empty: the folder of the

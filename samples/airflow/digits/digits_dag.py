@@ -21,13 +21,13 @@ HERE = Path(__file__).parent
 HOME = Path.home() / "tony-digits"
 
 PARAMS = {
-    "epochs": Param(10, type="integer", minimum=1, description="Length of the training. 500 take about 20 seconds."),
+    "epochs": Param(10, type="integer", minimum=1, description="Length of the training; 500 epochs take about 20 s."),
     "python": Param(f"{HOME}/venv/bin/python", type="string", description="The Python that has jax and scikit-learn."),
-    "folder": Param(f"{HOME}", type="string", description="Where data and models go. All machines must see it."),
+    "folder": Param(f"{HOME}", type="string", description="Folder of data and models, which all machines must see."),
 }
 MORE_PARAMS = {
     "workers": Param(2, type="integer", minimum=1, description="How many processes train together."),
-    "least_accuracy": Param(0.9, type="number", description="A model that is worse is not deployed."),
+    "least_accuracy": Param(0.9, type="number", description="A model with a lower accuracy is not deployed."),
 }
 
 # Without this each worker would use all cores of the machine that the workers share.

@@ -26,13 +26,14 @@ def main():
         measured = accuracy(model["weights"], model["bias"], pixels, labels)
     print(f"accuracy {args.accuracy}; measured again on {len(labels)} rows: {measured:.4f}")
     if abs(measured - args.accuracy) > 0.001:
-        sys.exit(f"{args.model} is not the model that was trained")
+        sys.exit(f"{args.model}: the accuracy differs, so this is not the model that was trained: not deployed")
     if measured < args.least_accuracy:
         sys.exit(f"accuracy {measured:.4f} is below least.accuracy={args.least_accuracy}: not deployed")
 
     os.makedirs(os.path.dirname(args.to), exist_ok=True)
     shutil.copyfile(args.model, args.to + ".new")
-    os.replace(args.to + ".new", args.to)  # a reader finds the old model or the new one, never a part of one
+    # The file is renamed, so that a reader finds the whole old model or the whole new model.
+    os.replace(args.to + ".new", args.to)
     print(f"deployed {args.to}")
 
 

@@ -26,7 +26,8 @@ def main(raw, folder):
     rows = spark.read.csv(raw)
     pixels, label = rows.columns[:-1], rows.columns[-1]
     rows = rows.select(*(F.col(name).cast("double").cast("int").alias(name) for name in [label, *pixels]))
-    sixth = F.pmod(F.xxhash64(*rows.columns), F.lit(6))  # depends only on the row: each run holds out the same rows
+    # The number depends only on the row, so each run holds out the same rows.
+    sixth = F.pmod(F.xxhash64(*rows.columns), F.lit(6))
     train, held_out = rows.where(sixth != 0).cache(), rows.where(sixth == 0)
     train.repartition(2).write.csv(os.path.join(folder, "train"), mode="overwrite")
     held_out.write.csv(os.path.join(folder, "held-out"), mode="overwrite")

@@ -65,7 +65,7 @@ def write_model(model, folder, accuracy_of_model):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", required=True)
-    parser.add_argument("--rows", type=int, required=True, help="how many the step before says there are")
+    parser.add_argument("--rows", type=int, required=True, help="number of rows that the previous step has reported")
     parser.add_argument("--model-dir", required=True)
     parser.add_argument("--epochs", type=int, default=10)
     args = parser.parse_args()

@@ -78,7 +78,7 @@ def expect_one_success(task):
     assert task.job()["state"] == "SUCCEEDED", task.job()
 
 
-def a_retry_on_a_machine_without_the_job_reports_that(airflow):
+def a_retry_on_another_machine_reports_that_the_job_is_not_there(airflow):
     run, task = begun(airflow, "another_machine")
     first, other = worker_with(airflow, task)
     job = running(task)
@@ -101,14 +101,14 @@ def expect_said(airflow, task, job, there, here):
     """Checks the report of the second try, which runs on a machine that does not know the job."""
     text = f"{job} was submitted on " if airflow.keeps_task_state else "no job of an earlier try is known on "
     wait_for("what the second try says", lambda: text in task.log(2))
-    (line,) = {line for line in task.log(2).splitlines() if text in line and "queue of one machine" in line}
+    (line,) = {line for line in task.log(2).splitlines() if text in line and "queue that only one machine" in line}
     named = [worker for worker in (there, here) if f"(home {worker.home})" in line]
     assert named == ([there, here] if airflow.keeps_task_state else [here]), line
     if not airflow.keeps_task_state:
         wait_for("a second job", lambda: len(task.jobs()) == 2)
 
 
-def a_deferred_task_resumed_on_another_machine_fails_with_a_named_cause(airflow):
+def a_deferred_task_resumed_on_another_machine_fails_and_names_both_machines(airflow):
     run, task = begun(airflow, "deferred_elsewhere")
     first, other = worker_with(airflow, task)
     job = running(task)
@@ -119,9 +119,10 @@ def a_deferred_task_resumed_on_another_machine_fails_with_a_named_cause(airflow)
     first.kill()
     try:
         run.release()
-        text = f"it was submitted on {socket.gethostname()} (home {first.home})"
+        text = f"the job was submitted on {socket.gethostname()} (home {first.home})"
         wait_for("the resumed task's end", lambda: text in task.log(1))
-        assert f"(home {other.home}); run the tasks of TonY in a queue of one machine" in task.log(1), task.log(1)
+        advice = f"(home {other.home}); run the tasks of TonY in an Airflow queue that only one machine serves"
+        assert advice in task.log(1), task.log(1)
         task.wait_for_try(2)
         expect_said(airflow, task, job, first, other)
     finally:
@@ -132,7 +133,7 @@ def a_deferred_task_resumed_on_another_machine_fails_with_a_named_cause(airflow)
     assert states == ["SUCCEEDED"] * (1 if airflow.keeps_task_state else 2), states
 
 
-def a_retry_in_the_queue_of_one_machine_waits_for_its_worker_and_continues(airflow):
+def a_retry_waits_for_the_worker_of_its_queue_and_continues_with_the_job(airflow):
     run, task = begun(airflow, "queue_per_machine")
     first, other = worker_with(airflow, task)
     job = running(task)
@@ -210,9 +211,9 @@ def a_message_that_is_delivered_twice_makes_no_second_job(airflow):
 
 TOGETHER = {}
 ALONE = {
-    "queue_per_machine": a_retry_in_the_queue_of_one_machine_waits_for_its_worker_and_continues,
-    "another_machine": a_retry_on_a_machine_without_the_job_reports_that,
-    "deferred_elsewhere": a_deferred_task_resumed_on_another_machine_fails_with_a_named_cause,
+    "queue_per_machine": a_retry_waits_for_the_worker_of_its_queue_and_continues_with_the_job,
+    "another_machine": a_retry_on_another_machine_reports_that_the_job_is_not_there,
+    "deferred_elsewhere": a_deferred_task_resumed_on_another_machine_fails_and_names_both_machines,
     "database_restart": a_database_that_restarts_ends_no_job,
     # This comes last, because a worker that has lost and regained its broker may take fewer messages at once.
     "broker_restart": a_broker_that_restarts_ends_no_job,

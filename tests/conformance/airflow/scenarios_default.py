@@ -63,7 +63,7 @@ def ends_well(run, task):
     assert task.xcoms()["return_value"] == {"came_to_its_end": True}, task.xcoms()
 
 
-def a_chain_prepares_trains_and_deploys_the_result(airflow):
+def a_dag_of_three_tasks_prepares_trains_and_deploys_a_model(airflow):
     run = airflow.trigger("sync_ok")
     run.wait("success")
     task = run.task("train")
@@ -76,7 +76,7 @@ def a_chain_prepares_trains_and_deploys_the_result(airflow):
     assert "XCom not found" not in airflow.daemon("scheduler").log(), "a task that succeeds logs an error"
 
 
-def a_deferred_task_holds_no_process_and_shows_its_job(airflow):
+def a_deferred_task_occupies_no_process_and_links_to_its_job(airflow):
     run = airflow.trigger("defer_ok")
     task = run.task("train")
     worker = task.pid()
@@ -96,7 +96,7 @@ def a_deferred_task_holds_no_process_and_shows_its_job(airflow):
     assert "SUCCEEDED" in task.log(), task.log()
 
 
-def a_failure_that_no_retry_can_fix_is_tried_once(airflow):
+def a_task_that_fails_permanently_is_tried_once(airflow):
     run = airflow.trigger("fail_noretry")
     run.wait("failed")
     task = run.task("train")
@@ -109,7 +109,7 @@ def a_failure_that_no_retry_can_fix_is_tried_once(airflow):
     assert "no-such-program" in task.log(), "the log does not show what the job wrote last"
 
 
-def a_running_task_marked_failed_ends_its_job(airflow):
+def marking_a_running_task_failed_ends_its_job(airflow):
     run = airflow.trigger("mark_failed_running")
     task = run.task("train")
     worker = task.pid()
@@ -124,7 +124,7 @@ def a_running_task_marked_failed_ends_its_job(airflow):
     assert len(task.jobs()) == 1 and task.state() == "failed", task.row()
 
 
-def a_deferred_task_marked_failed_ends_its_job(airflow):
+def marking_a_deferred_task_failed_ends_its_job(airflow):
     run, task = deferred(airflow, "mark_failed_deferred")
     task.wait_until_watched(airflow.daemon("triggerer"))
     task.wait_for_job("RUNNING")
@@ -137,7 +137,7 @@ def a_deferred_task_marked_failed_ends_its_job(airflow):
     assert len(task.jobs()) == 1 and task.state() == "failed", task.row()
 
 
-def a_task_whose_process_is_killed_finds_its_job_again(airflow):
+def the_retry_of_a_task_whose_process_was_killed_continues_with_the_job(airflow):
     run = airflow.trigger("worker_kill9")
     task = run.task("train")
     task.wait("running")
@@ -150,7 +150,7 @@ def a_task_whose_process_is_killed_finds_its_job_again(airflow):
     assert f"job {before['job']} attached" in task.log(2), "the second try does not say that it has found its job"
 
 
-def a_job_survives_its_triggerer(airflow):
+def a_job_survives_the_death_of_its_triggerer(airflow):
     run, task = deferred(airflow, "triggerer_kill9")
     triggerer = airflow.daemon("triggerer")
     task.wait_until_watched(triggerer)
@@ -164,13 +164,13 @@ def a_job_survives_its_triggerer(airflow):
 
 
 TOGETHER = {
-    "sync_ok": a_chain_prepares_trains_and_deploys_the_result,
-    "defer_ok": a_deferred_task_holds_no_process_and_shows_its_job,
-    "fail_noretry": a_failure_that_no_retry_can_fix_is_tried_once,
-    "mark_failed_running": a_running_task_marked_failed_ends_its_job,
-    "mark_failed_deferred": a_deferred_task_marked_failed_ends_its_job,
-    "worker_kill9": a_task_whose_process_is_killed_finds_its_job_again,
+    "sync_ok": a_dag_of_three_tasks_prepares_trains_and_deploys_a_model,
+    "defer_ok": a_deferred_task_occupies_no_process_and_links_to_its_job,
+    "fail_noretry": a_task_that_fails_permanently_is_tried_once,
+    "mark_failed_running": marking_a_running_task_failed_ends_its_job,
+    "mark_failed_deferred": marking_a_deferred_task_failed_ends_its_job,
+    "worker_kill9": the_retry_of_a_task_whose_process_was_killed_continues_with_the_job,
 }
 ALONE = {
-    "triggerer_kill9": a_job_survives_its_triggerer,
+    "triggerer_kill9": a_job_survives_the_death_of_its_triggerer,
 }

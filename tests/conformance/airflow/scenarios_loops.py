@@ -9,7 +9,7 @@ from long.ends import requests_of
 from long.expect import connection
 
 
-def a_second_iteration_whose_worker_dies_before_its_submit_trains_again(airflow):
+def a_loop_iteration_whose_worker_died_before_its_submit_gets_its_own_job(airflow):
     """Both iterations have the same inputs, and a retry adopts the result of a job that has ended."""
     marks = connection(airflow, "tony_loop", NEVER_SENT)
     run = airflow.trigger("loop_retrains")
@@ -28,5 +28,5 @@ def a_second_iteration_whose_worker_dies_before_its_submit_trains_again(airflow)
     assert all(airflow.sandbox.tony("status", job)["state"] == "SUCCEEDED" for (job,) in jobs), jobs
 
 
-TOGETHER = {"loop_retrains": a_second_iteration_whose_worker_dies_before_its_submit_trains_again}
+TOGETHER = {"loop_retrains": a_loop_iteration_whose_worker_died_before_its_submit_gets_its_own_job}
 ALONE = {}

@@ -55,7 +55,7 @@ def the_sample_does_not_deploy_a_bad_model(airflow):
     assert not (folder / "deployed").exists(), "something is deployed"
 
 
-def an_unchanged_step_file_of_azkaban_trains(airflow):
+def airflow_trains_a_model_from_an_unchanged_azkaban_step_file(airflow):
     folder, run = started(airflow, "digits_from_azkaban", "azkaban")
     run.wait("success", limit=LIMIT)
     trained(run, folder, workers=2)
@@ -65,6 +65,6 @@ def an_unchanged_step_file_of_azkaban_trains(airflow):
 TOGETHER = {
     "digits": the_sample_trains_scores_and_deploys,
     "digits_not_good_enough": the_sample_does_not_deploy_a_bad_model,
-    "digits_from_azkaban": an_unchanged_step_file_of_azkaban_trains,
+    "digits_from_azkaban": airflow_trains_a_model_from_an_unchanged_azkaban_step_file,
 }
 ALONE = {}

@@ -1,8 +1,8 @@
 """Tasks with tony.scheduler=yarn in genuine Airflow, on a Hadoop cluster of the suite's own.
 
 - yarn_ok: a task succeeds; its outputs reach the next task; both links lead to the application
-- yarn_fail, yarn_refused: the task's log names what failed, and what no cluster can give; the refused task is tried once,
-  and no application is made
+- yarn_fail, yarn_refused: the task's log names what failed, and the queue that the cluster lacks; the refused task is tried
+  once, and no application is made
 - yarn_defer: a deferred task shows its application, and ends as the application does
 - yarn_mark_failed: the click ends the application, and leaves nothing
 - yarn_worker_kill9: the task's process is killed; its retry continues with the application
@@ -52,7 +52,7 @@ def linked(task, job):
         assert job in text or "worker:0" in text, f"{url} shows neither the job nor its tasks"
 
 
-def a_task_runs_on_yarn_and_passes_its_result_on(airflow):
+def a_task_on_yarn_passes_its_result_to_the_next_task(airflow):
     run = airflow.trigger("yarn_ok")
     run.wait("success")
     task = run.task("train")
@@ -62,7 +62,7 @@ def a_task_runs_on_yarn_and_passes_its_result_on(airflow):
     gone(airflow, job["job"])
 
 
-def a_yarn_jobs_output_is_in_the_task_log_while_it_runs(airflow):
+def the_task_log_shows_the_output_of_a_running_yarn_job(airflow):
     run = airflow.trigger("yarn_stream")
     task = run.task("train")
     wait_for("the first line", lambda: task.row() and "worker:0#1 | the first line" in task.log(), LIMIT)
@@ -72,7 +72,7 @@ def a_yarn_jobs_output_is_in_the_task_log_while_it_runs(airflow):
         assert task.log().count(f"worker:0#1 | the {line} line") == 1, task.log()
 
 
-def a_task_that_fails_on_yarn_says_why(airflow):
+def the_log_of_a_task_that_fails_on_yarn_names_the_cause(airflow):
     run = airflow.trigger("yarn_fail")
     run.wait("failed")
     task = run.task("train")
@@ -82,7 +82,7 @@ def a_task_that_fails_on_yarn_says_why(airflow):
     gone(airflow, job["job"])
 
 
-def a_task_too_large_for_the_cluster_is_tried_once(airflow):
+def a_task_with_an_unknown_yarn_queue_is_tried_once(airflow):
     run = airflow.trigger("yarn_refused")
     run.wait("failed")
     task = run.task("train")
@@ -90,14 +90,14 @@ def a_task_too_large_for_the_cluster_is_tried_once(airflow):
     assert task.jobs() == [], task.jobs()
 
 
-def a_deferred_task_shows_its_application(airflow):
+def a_deferred_task_links_to_its_application(airflow):
     run, task = deferred(airflow, "yarn_defer")
     task.wait_until_watched(airflow.daemon("triggerer"))
     linked(task, task.wait_for_job("RUNNING")["job"])
     ends_well(run, task)
 
 
-def a_task_marked_failed_ends_its_application(airflow):
+def marking_a_task_failed_ends_its_application(airflow):
     run = airflow.trigger("yarn_mark_failed")
     task = run.task("train")
     wait_for("the job", task.jobs)
@@ -109,7 +109,7 @@ def a_task_marked_failed_ends_its_application(airflow):
     assert task.jobs() == [job], task.jobs()
 
 
-def a_task_whose_process_is_killed_finds_its_application_again(airflow):
+def the_retry_of_a_task_whose_process_was_killed_continues_with_the_application(airflow):
     run = airflow.trigger("yarn_worker_kill9")
     task = run.task("train")
     task.wait("running")
@@ -122,12 +122,12 @@ def a_task_whose_process_is_killed_finds_its_application_again(airflow):
 
 
 TOGETHER = {
-    "yarn_defer": a_deferred_task_shows_its_application,
-    "yarn_mark_failed": a_task_marked_failed_ends_its_application,
-    "yarn_worker_kill9": a_task_whose_process_is_killed_finds_its_application_again,
-    "yarn_stream": a_yarn_jobs_output_is_in_the_task_log_while_it_runs,
-    "yarn_ok": a_task_runs_on_yarn_and_passes_its_result_on,
-    "yarn_fail": a_task_that_fails_on_yarn_says_why,
-    "yarn_refused": a_task_too_large_for_the_cluster_is_tried_once,
+    "yarn_defer": a_deferred_task_links_to_its_application,
+    "yarn_mark_failed": marking_a_task_failed_ends_its_application,
+    "yarn_worker_kill9": the_retry_of_a_task_whose_process_was_killed_continues_with_the_application,
+    "yarn_stream": the_task_log_shows_the_output_of_a_running_yarn_job,
+    "yarn_ok": a_task_on_yarn_passes_its_result_to_the_next_task,
+    "yarn_fail": the_log_of_a_task_that_fails_on_yarn_names_the_cause,
+    "yarn_refused": a_task_with_an_unknown_yarn_queue_is_tried_once,
 }
 ALONE = {}

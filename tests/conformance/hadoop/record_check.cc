@@ -68,7 +68,7 @@ Why RecordsAreReplacedAndListed(Cluster& cluster) {
   return "";
 }
 
-Why OfTwelveRacersOneIsFirst(Cluster& cluster) {
+Why TwelveSimultaneousWritersCreateOneRecord(Cluster& cluster) {
   for (const std::string& bytes : {std::string("small"), kLarge}) {
     std::atomic<int> first = 0, others = 0;
     std::vector<std::jthread> racers;
@@ -85,7 +85,7 @@ Why OfTwelveRacersOneIsFirst(Cluster& cluster) {
 }
 
 // HdfsBytes relies on this.
-Why ARepeatedRenameFindsNothing(Cluster& cluster) {
+Why ARepeatedRenameFailsAsNotFound(Cluster& cluster) {
   const Job job(cluster, "records");
   const std::string from = job.folder.path + "/.put-a", to = job.folder.path + "/renamed";
   for (const HdfsRename how : {HdfsRename::kIfNew, HdfsRename::kOverwrite}) {
@@ -98,7 +98,7 @@ Why ARepeatedRenameFindsNothing(Cluster& cluster) {
   return "";
 }
 
-Why AfterTheSealNothingIsAdded(Cluster& cluster) {
+Why ASealedJournalAcceptsNoRecord(Cluster& cluster) {
   const Job first(cluster, "sealed"), second(cluster, "sealed");
   MUST(MakeRecordFolder(first.calls, first.folder).ok());
   MUST(TakeOverJournal(first.journal, Epoch{1}).ok());
@@ -137,7 +137,7 @@ Why AfterTheSealNothingIsAdded(Cluster& cluster) {
 
 // Each master fences all masters before it. If a master got the answer that its record is added, the record is in the
 // journal.
-Why OfManyMastersOneRules(Cluster& cluster) {
+Why SimultaneousMastersLoseNoAcknowledgedRecord(Cluster& cluster) {
   const Job job(cluster, "two");
   MUST(MakeRecordFolder(job.calls, job.folder).ok());
   std::atomic<size_t> added = 0;
@@ -155,7 +155,7 @@ Why OfManyMastersOneRules(Cluster& cluster) {
   return "";
 }
 
-Why AJournalOf200Turns(Cluster& cluster) {
+Why AJournalOf200RecordsIsReadBackUnchanged(Cluster& cluster) {
   const Job job(cluster, "turns");
   MUST(MakeRecordFolder(job.calls, job.folder).ok());
   MUST(TakeOverJournal(job.journal, Epoch{1}).ok());
@@ -179,7 +179,7 @@ Why AJournalOf200Turns(Cluster& cluster) {
 }
 
 // Measures whether extended attributes are worth it: see runtime/records/hdfs/README.md.
-Why AttributesAndFiles(Cluster& cluster) {
+Why TheCostOfAttributesAndFilesIsMeasured(Cluster& cluster) {
   const Job job(cluster, "records");
   const std::string bytes(1000, 'x'), full(kMostInAttribute, 'y');
   const auto replace = [&](const std::string& content) {
@@ -200,7 +200,7 @@ Why AttributesAndFiles(Cluster& cluster) {
   return "";
 }
 
-Why WhatWasToldOutlivesTheNameNode(Cluster& cluster) {
+Why AcknowledgedRecordsSurviveTheDeathOfTheNameNode(Cluster& cluster) {
   const Job job(cluster, "turns");
   for (const Instant end = cluster.loop.Now() + kLimit;;) {
     const auto journal = ReadJournal(job.journal);
@@ -220,13 +220,14 @@ Why WhatWasToldOutlivesTheNameNode(Cluster& cluster) {
 
 constexpr Check kRecordChecks[] = {
     {"usual", "records are replaced and listed", RecordsAreReplacedAndListed},
-    {"usual", "of twelve racers one is first", OfTwelveRacersOneIsFirst},
-    {"usual", "a repeated rename finds nothing", ARepeatedRenameFindsNothing},
-    {"usual", "after the seal nothing is added", AfterTheSealNothingIsAdded},
-    {"usual", "of many masters one rules", OfManyMastersOneRules},
-    {"usual", "a journal of 200 turns", AJournalOf200Turns},
-    {"usual", "attributes and files", AttributesAndFiles},
-    {"name-node-killed", "what was told outlives the NameNode", WhatWasToldOutlivesTheNameNode},
+    {"usual", "twelve simultaneous writers create one record", TwelveSimultaneousWritersCreateOneRecord},
+    {"usual", "a repeated rename fails as not found", ARepeatedRenameFailsAsNotFound},
+    {"usual", "a sealed journal accepts no record", ASealedJournalAcceptsNoRecord},
+    {"usual", "simultaneous masters lose no acknowledged record", SimultaneousMastersLoseNoAcknowledgedRecord},
+    {"usual", "a journal of 200 records is read back unchanged", AJournalOf200RecordsIsReadBackUnchanged},
+    {"usual", "the cost of attributes and files is measured", TheCostOfAttributesAndFilesIsMeasured},
+    {"name-node-killed", "acknowledged records survive the death of the NameNode",
+     AcknowledgedRecordsSurviveTheDeathOfTheNameNode},
 };
 
 }  // namespace

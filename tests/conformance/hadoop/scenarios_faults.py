@@ -35,14 +35,14 @@ def a_restarted_resource_manager_leaves_the_tasks_running():
     succeeds_unchanged(client, job, before)
 
 
-def an_am_process_that_dies_without_a_resource_manager_leaves_the_tasks_running():
+def tasks_survive_the_death_of_the_am_process_while_the_resource_manager_is_down():
     client, job, before = start()
     restart_resource_manager(lambda: kill_leader(job))
     leads(job, 1002)
     succeeds_unchanged(client, job, before)
 
 
-def an_am_container_that_dies_without_a_resource_manager_leaves_the_tasks_running():
+def tasks_survive_the_death_of_the_am_container_while_the_resource_manager_is_down():
     client, job, before = start()
     time.sleep(2.5)
     restart_resource_manager(lambda: os.kill(masters(job)[0], signal.SIGKILL))
@@ -50,7 +50,7 @@ def an_am_container_that_dies_without_a_resource_manager_leaves_the_tasks_runnin
     succeeds_unchanged(client, job, before)
 
 
-def restarted_nodes_leave_the_tasks_running_while_the_am_process_dies():
+def tasks_survive_restarts_of_the_node_managers_and_deaths_of_the_am_process():
     client, job, before = start()
     for number, node in enumerate(("node1", "node2"), 2):
         restart(node)
@@ -60,7 +60,7 @@ def restarted_nodes_leave_the_tasks_running_while_the_am_process_dies():
     succeeds_unchanged(client, job, before)
 
 
-def an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing():
+def an_hdfs_outage_stops_no_task_and_delays_the_restart_of_a_failed_task():
     """A task fails during the outage. Its next attempt starts when the failure is stored, and only once."""
     fails = f"[ $TASK_INDEX != 0 ] || [ $TONY_ATTEMPT != 1 ] || {{ until [ -e {WORK}/fail ]; do sleep 0.1; done; exit 1; }}"
     client, job = begin("-executes", f"{fails}; while [ ! -e {WORK}/go ]; do sleep 0.1; done", "-conf", "tony.worker.instances=3",
@@ -85,7 +85,7 @@ def an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing():
     nothing_is_left_of(job)
 
 
-def an_am_process_that_dies_without_hdfs_leaves_the_tasks_running():
+def tasks_survive_the_death_of_the_am_process_while_hdfs_hangs():
     """The next process leads when HDFS is back. An executor that reaches neither its AM nor HDFS stops its task after
     tony.task.cutoff-after-ms, 30 s."""
     client, job, before = start()
@@ -100,7 +100,7 @@ def an_am_process_that_dies_without_hdfs_leaves_the_tasks_running():
     succeeds_unchanged(client, job, before)
 
 
-def a_hung_am_process_is_replaced_and_the_tasks_run_on():
+def a_hung_am_process_is_replaced_while_the_tasks_keep_running():
     """The supervisor ends the process after 15 s, unless the ResourceManager gives up the attempt before."""
     client, job, before = start()
     os.kill(until(lambda: masters(job)[1], "an AM process"), signal.SIGSTOP)
@@ -148,7 +148,7 @@ def changed_token_keys_do_not_disturb_a_job():
     nothing_is_left_of(job)
 
 
-def a_preempted_task_gets_notice_and_restarts_free_of_charge():
+def a_preempted_task_is_notified_and_restarts_without_using_its_restart_budget():
     """A job fills the cluster from the queue default. Another job requests what belongs to the queue ml."""
     monitor = "yarn.resourcemanager.scheduler.monitor.enable"
     begin_resource_manager({monitor: "true"})
@@ -179,7 +179,7 @@ def preempt_a_task():
     nothing_is_left_of(second)
 
 
-def a_job_succeeds_after_a_storm_of_deaths():
+def a_job_succeeds_although_its_masters_executors_and_nodes_die_repeatedly():
     """Every few seconds an AM process, an AM container, an executor, a NodeManager or the ResourceManager dies."""
     seed = int(os.environ.get("TONY_STORM_SEED", random.randrange(10**6)))
     chance, kills = random.Random(seed), collections.Counter()
@@ -219,14 +219,14 @@ def a_job_succeeds_after_a_storm_of_deaths():
 
 
 TOGETHER = [changed_token_keys_do_not_disturb_a_job]
-ALONE = [a_preempted_task_gets_notice_and_restarts_free_of_charge,
+ALONE = [a_preempted_task_is_notified_and_restarts_without_using_its_restart_budget,
          a_restarted_resource_manager_leaves_the_tasks_running,
-         an_am_process_that_dies_without_a_resource_manager_leaves_the_tasks_running,
-         an_am_container_that_dies_without_a_resource_manager_leaves_the_tasks_running,
-         restarted_nodes_leave_the_tasks_running_while_the_am_process_dies,
-         an_outage_of_hdfs_leaves_the_tasks_running_and_decides_nothing,
-         an_am_process_that_dies_without_hdfs_leaves_the_tasks_running,
-         a_hung_am_process_is_replaced_and_the_tasks_run_on,
+         tasks_survive_the_death_of_the_am_process_while_the_resource_manager_is_down,
+         tasks_survive_the_death_of_the_am_container_while_the_resource_manager_is_down,
+         tasks_survive_restarts_of_the_node_managers_and_deaths_of_the_am_process,
+         an_hdfs_outage_stops_no_task_and_delays_the_restart_of_a_failed_task,
+         tasks_survive_the_death_of_the_am_process_while_hdfs_hangs,
+         a_hung_am_process_is_replaced_while_the_tasks_keep_running,
          a_replaced_am_that_wakes_up_writes_nothing_and_exits,
-         a_job_succeeds_after_a_storm_of_deaths]
+         a_job_succeeds_although_its_masters_executors_and_nodes_die_repeatedly]
 DEFAULT = []

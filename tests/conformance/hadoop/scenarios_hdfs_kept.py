@@ -54,7 +54,7 @@ def checkpoint_of(job):
 RESTART = ("-conf", "tony.restart.task.budget=1")
 
 
-def a_restarted_task_resumes_from_its_jobs_own_checkpoint_and_not_from_an_earlier_jobs():
+def a_restarted_task_resumes_only_from_a_checkpoint_of_its_own_job():
     clear("/kept/own")
     put("/kept/own/ckpt-9", b"an earlier job's")
     ran = submit(*learn("/kept/own", 2, *RESTART))
@@ -235,7 +235,7 @@ TOGETHER = (
     an_unwritable_history_folder_is_reported_in_one_line_and_does_not_fail_the_job,
     a_second_job_with_the_same_checkpoint_folder_is_refused_while_the_first_job_runs,
     a_second_job_of_the_same_request_resumes_from_the_checkpoint_of_the_first_job,
-    a_restarted_task_resumes_from_its_jobs_own_checkpoint_and_not_from_an_earlier_jobs,
+    a_restarted_task_resumes_only_from_a_checkpoint_of_its_own_job,
     with_resume_latest_a_job_resumes_from_the_newest_checkpoint_of_any_writer,
     checkpoints_of_another_user_are_ignored,
     the_client_that_writes_the_verdict_of_a_lost_job_writes_its_history_too,
@@ -243,7 +243,7 @@ TOGETHER = (
 )
 ALONE = (gc_removes_the_records_of_checkpoint_folders_of_removed_jobs,)  # it removes files that others need
 DEFAULT = (
-    a_restarted_task_resumes_from_its_jobs_own_checkpoint_and_not_from_an_earlier_jobs,
+    a_restarted_task_resumes_only_from_a_checkpoint_of_its_own_job,
     a_second_job_with_the_same_checkpoint_folder_is_refused_while_the_first_job_runs,
     the_client_that_writes_the_verdict_of_a_lost_job_writes_its_history_too,
 )

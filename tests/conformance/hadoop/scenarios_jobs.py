@@ -44,7 +44,7 @@ def site_file(name, *keys):
     return str(WORK / name)
 
 
-def a_job_runs_on_the_cluster_of_its_conf_paths_despite_another_hadoop_conf_dir():
+def the_conf_paths_of_a_job_override_hadoop_conf_dir():
     conf = WORK / "elsewhere"
     shutil.copytree(CLUSTER / "conf", conf)
     for name in ("yarn", "hdfs", "core"):
@@ -194,7 +194,7 @@ def an_executor_uses_less_than_7500_kb_of_memory():
     must(resident < 7500 and own < 650, f"{resident} KB resident, {own} KB of that its own")
 
 
-def a_staged_file_that_changed_ends_the_job_without_a_restart():
+def a_job_whose_staged_file_changed_fails_without_a_restart():
     text = f"changed {WORK}"  # no node has this file yet
     (WORK / "changed.txt").write_text(text)
     client, job = begin("-executes", "true", "-conf", "tony.worker.instances=1",
@@ -250,8 +250,8 @@ def a_plan_shows_the_requested_containers_the_uploaded_files_and_the_commands():
         must(any(all(part in step for part in parts) for step in steps), parts, steps)
 
     told("asked: ", site("yarn.resourcemanager.address"), f"user {user}", "type TONY", "queue ml", "priority 4")
-    told("asked: ", 'may be viewed by its user and "eve", may be ended by its user only')
-    told("asked: ", "ended by YARN after 130 s")
+    told("asked: ", 'may be viewed by its user and "eve", and ended by its user only')
+    told("asked: ", "a lifetime of 130 s")
     told("asked: ", "1 container of 512 MB, 1 vcore for the application master")
     told("asked: ", "3 containers of 192 MB, 1 vcore and 1 GPU for role worker")
     for program in ("tony-yarn-am.tar.gz", "tony-executor"):
@@ -333,7 +333,7 @@ def a_killed_executor_leaves_no_process_of_its_task():
     nothing_is_left_of(job)
 
 
-def a_master_stopped_until_its_successor_leads_exits_without_changing_the_job():
+def a_replaced_master_that_wakes_up_exits_without_changing_the_job():
     """A master that is stopped with its node wakes up when the master of the next attempt leads."""
     client, job = begin("-executes", "sleep 600", "-conf", "tony.worker.instances=2", "-conf",
                         "tony.task.cutoff-after-ms=22000", "-conf", "tony.task.stop-grace-ms=1000", "-conf",
@@ -408,7 +408,7 @@ def gc_removes_ended_jobs_and_staged_files_that_no_job_needs():
     must(again.returncode == 0, "what was removed is sent again:", again.stdout, again.stderr)
 
 
-def gc_removes_local_cluster_records_of_jobs_removed_from_hdfs():
+def gc_removes_local_records_of_jobs_that_were_removed_from_hdfs():
     yarn_site = site_file("noted.xml", "yarn.resourcemanager.address", "yarn.resourcemanager.scheduler.address")
     words = ("-executes", "true", "-conf", "tony.worker.instances=1",
              "-conf", f"tony.application.yarn-conf-path={yarn_site}")
@@ -883,7 +883,7 @@ TOGETHER = (
     a_gang_of_eight_with_placement_spread_runs_on_both_nodes_with_one_cluster_spec,
     the_source_folder_and_resources_reach_the_tasks_and_edits_reach_the_next_job,
     keys_for_queue_priority_type_tags_timeout_and_acl_reach_yarn,
-    a_job_runs_on_the_cluster_of_its_conf_paths_despite_another_hadoop_conf_dir,
+    the_conf_paths_of_a_job_override_hadoop_conf_dir,
     a_failure_is_reported_with_exit_code_host_and_last_output,
     a_kill_ends_a_running_job_and_its_application,
     sigint_to_the_waiting_client_ends_the_job,
@@ -892,7 +892,7 @@ TOGETHER = (
     a_job_whose_masters_die_too_often_fails_and_leaves_no_process,
     a_killed_executor_leaves_no_process_of_its_task,
     an_executor_uses_less_than_7500_kb_of_memory,
-    a_staged_file_that_changed_ends_the_job_without_a_restart,
+    a_job_whose_staged_file_changed_fails_without_a_restart,
     a_plan_shows_the_requested_containers_the_uploaded_files_and_the_commands,
     invalid_queues_and_resources_are_refused_before_any_upload,
     a_submit_to_a_closed_queue_is_refused_with_the_list_of_open_queues,
@@ -909,12 +909,12 @@ ALONE = (
     a_job_that_waits_for_its_master_shows_its_pending_reason_and_can_be_killed,
     each_submit_uses_exactly_one_application_id,
     gc_removes_ended_jobs_and_staged_files_that_no_job_needs,
-    gc_removes_local_cluster_records_of_jobs_removed_from_hdfs,
+    gc_removes_local_records_of_jobs_that_were_removed_from_hdfs,
     a_submit_succeeds_while_gc_removes_unused_staged_files,
     node_labels_select_the_nodes_of_master_and_workers,
     a_cluster_without_acls_accepts_jobs_in_every_queue,
     the_fair_scheduler_creates_the_queue_that_a_job_names,
-    a_master_stopped_until_its_successor_leads_exits_without_changing_the_job,
+    a_replaced_master_that_wakes_up_exits_without_changing_the_job,
     a_submit_to_an_unwritable_hdfs_is_refused_with_the_reason_and_leaves_no_files,
     private_keys_appear_in_no_container_log,
     an_unsupported_rpc_protection_is_refused_at_the_submit_or_ends_the_master_at_once,
@@ -929,7 +929,7 @@ DEFAULT = (
     a_kill_ends_a_running_job_and_its_application,
     a_job_whose_masters_die_too_often_fails_and_leaves_no_process,
     a_killed_executor_leaves_no_process_of_its_task,
-    a_staged_file_that_changed_ends_the_job_without_a_restart,
+    a_job_whose_staged_file_changed_fails_without_a_restart,
     a_plan_shows_the_requested_containers_the_uploaded_files_and_the_commands,
     invalid_queues_and_resources_are_refused_before_any_upload,
     a_submit_to_a_closed_queue_is_refused_with_the_list_of_open_queues,

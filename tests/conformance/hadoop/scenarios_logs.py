@@ -151,7 +151,7 @@ def the_logs_of_a_hung_executor_are_read_from_its_node_with_a_one_line_warning()
         os.kill(executor, signal.SIGCONT)
     must(ran.returncode == 0 and ran.stdout == "before\n" and ran.stderr.count("\n") == 1, ran.returncode, ran.stdout,
          ran.stderr)
-    must("the logs of worker:0#1 are read from the attempt's node, because its executor does not "
+    must("the logs of worker:0#1 are read from the attempt's node, because the executor does not "
          "serve them: the executor of worker:0 does not answer" in ran.stderr,
          ran.stderr)
     must(ran.seconds < 15, ran.seconds)

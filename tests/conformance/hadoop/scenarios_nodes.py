@@ -49,7 +49,7 @@ def executors_of(job):
     return {task["task"]: parent_of(task["pid"]) for task in status(job)["tasks"] if task["pid"]}
 
 
-def two_gangs_that_lack_one_container_each_return_containers_and_both_succeed():
+def two_gangs_succeed_after_one_returns_its_containers_to_the_other():
     """A third job, whose queue is below its share, takes GPUs from two gangs. Each of the two gangs then holds
     half of what it needs, until it returns that."""
     words = ("-conf", "tony.worker.instances=2", "-conf", "tony.worker.gpus=1", "-conf", "tony.yarn.gang-hold=3000")
@@ -137,7 +137,7 @@ def tasks_that_request_a_custom_resource_run_on_the_node_that_has_the_resource()
     must(alone.returncode == 0 and hosts_of(alone.stdout.split()[0]) == {DISK_NODE}, alone.stdout, alone.stderr)
 
 
-def the_pending_reason_names_the_queue_and_the_resource_that_fills_the_queue():
+def the_pending_reason_names_a_full_queue_and_its_exhausted_resource():
     """The CapacityScheduler grants nothing more in such a queue, not even the container of an application master."""
     words = ("-executes", "sleep 600", "-conf", "tony.worker.instances=1")
     first, holder = begin(*words, "-conf", "tony.worker.gpus=4")
@@ -168,11 +168,11 @@ def the_pending_reason_names_the_missing_gpus():
 TOGETHER = (a_restarted_gang_runs_in_the_same_containers,)
 # These scenarios need all GPUs, or break a node.
 ALONE = (
-    two_gangs_that_lack_one_container_each_return_containers_and_both_succeed,
+    two_gangs_succeed_after_one_returns_its_containers_to_the_other,
     a_node_on_which_two_containers_failed_is_avoided_for_10_minutes,
     tasks_that_request_gpus_run_on_the_node_with_gpus,
     tasks_that_request_a_custom_resource_run_on_the_node_that_has_the_resource,
     the_pending_reason_names_the_missing_gpus,
-    the_pending_reason_names_the_queue_and_the_resource_that_fills_the_queue,
+    the_pending_reason_names_a_full_queue_and_its_exhausted_resource,
 )
 DEFAULT = ()

@@ -249,7 +249,7 @@ def first_bytes(source, port):
             return b""
 
 
-def requests_to_the_masters_ports_from_other_addresses_than_the_proxy_are_refused():
+def the_master_refuses_requests_from_addresses_other_than_the_proxys():
     client, job, folder = begin_two()
     ports = listening(job)
     must(len(ports) == 2, "one for calls, one for the page:", ports)
@@ -306,11 +306,11 @@ TOGETHER = (
     the_tracking_link_of_an_ended_job_leads_to_the_verdict,
     the_tracking_link_of_an_ended_job_leads_to_the_configured_portal,
     each_link_of_the_page_works_for_users_in_the_view_acl,
-    requests_to_the_masters_ports_from_other_addresses_than_the_proxy_are_refused,
+    the_master_refuses_requests_from_addresses_other_than_the_proxys,
 )
 ALONE = ()
 # These run without a browser; tests/e2e tests the same page in a browser without a proxy.
 DEFAULT = (
     each_link_of_the_page_works_for_users_in_the_view_acl,
-    requests_to_the_masters_ports_from_other_addresses_than_the_proxy_are_refused,
+    the_master_refuses_requests_from_addresses_other_than_the_proxys,
 )

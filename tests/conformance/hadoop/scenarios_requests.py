@@ -205,7 +205,7 @@ def gc_removes_the_record_of_a_request_together_with_its_job():
         must(missing.code == 404, missing)
 
 
-def a_request_of_an_older_release_is_found_elsewhere_after_a_resubmit_on_its_machine():
+def another_machine_finds_a_request_of_an_older_release_after_its_resubmit():
     here, there = Machine("older-here"), Machine("older-there")
     job = there.made("other")["job"]
     must(there.tony("wait", job).returncode == 0, "wait")
@@ -249,7 +249,7 @@ TOGETHER = (
     another_machine_continues_a_submit_killed_before_its_call_of_submit_application,
     another_machine_continues_a_submit_killed_after_its_call_of_submit_application,
     a_running_job_is_killed_from_another_machine,
-    a_request_of_an_older_release_is_found_elsewhere_after_a_resubmit_on_its_machine,
+    another_machine_finds_a_request_of_an_older_release_after_its_resubmit,
     a_second_machine_that_names_the_same_cluster_finds_the_job_of_a_request,
 )
 ALONE = (gc_removes_the_record_of_a_request_together_with_its_job,)  # it removes files that others need

@@ -123,7 +123,7 @@ def a_job_fails_if_no_am_can_read_its_journal():
     hdfs("PUT", folder, op="REMOVEXATTR", **{"xattr.name": names[0]})
     kill_leader(job)
     code, text = end(client)
-    must(code == 1 and "is missing before it" in text, code, text)
+    must(code == 1 and "is missing before this one" in text, code, text)
     must(status(job)["state"] == "FAILED", status(job))
     nothing_is_left_of(job)
 

@@ -144,7 +144,7 @@ TOGETHER = (
     named("resources reach the task under their names and unpacked", whole("resources", 0, ["worker:0 succeeded"])),
     named("a parameter server is stopped when the worker has succeeded", whole("callback", 0, ["ps:0 killed", "worker:0 succeeded"])),
     named("a failed parameter server fails the job and stops the worker", whole("ps-crash", 1, ["ps:0 failed", "worker:0 killed"], "ps:0 .*exit code 1")),
-    named("the configuration method-final-conf runs", whole("final-conf", 0, ["worker:0 succeeded"])),
+    named("a job succeeds with the configuration method-final-conf", whole("final-conf", 0, ["worker:0 succeeded"])),
     named("a job with a missing HDFS class path succeeds", whole("hdfs-classpath", 0, ["worker:0 succeeded"])),
     named("two standalone tasks are refused", refused("bad-method-standalone-two", "1 slave, 1 worker")),
     named("Horovod is refused", refused("bad-method-horovod", "horovod.*not supported yet")),

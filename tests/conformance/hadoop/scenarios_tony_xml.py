@@ -70,11 +70,11 @@ def trained(ran):
     nothing_is_left_of(job)
 
 
-def an_unchanged_tony_xml_runs_on_yarn_by_a_user_option():
+def an_unchanged_tony_xml_runs_on_yarn_with_one_command_line_option():
     trained(tony("submit", *WORDS, "-conf", "tony.scheduler=yarn"))
 
 
-def an_unchanged_tony_xml_runs_on_yarn_by_a_site_setting():
+def an_unchanged_tony_xml_runs_on_yarn_with_one_setting_in_tony_site_xml():
     site = WORK / "site"
     site.mkdir()
     (site / "tony-site.xml").write_text("<configuration><property><name>tony.scheduler</name><value>yarn</value>"
@@ -82,6 +82,7 @@ def an_unchanged_tony_xml_runs_on_yarn_by_a_site_setting():
     trained(tony("submit", *WORDS, TONY_CONF_DIR=str(site)))
 
 
-TOGETHER = (an_unchanged_tony_xml_runs_on_yarn_by_a_site_setting, an_unchanged_tony_xml_runs_on_yarn_by_a_user_option)
+TOGETHER = (an_unchanged_tony_xml_runs_on_yarn_with_one_setting_in_tony_site_xml,
+            an_unchanged_tony_xml_runs_on_yarn_with_one_command_line_option)
 ALONE = ()
-DEFAULT = (an_unchanged_tony_xml_runs_on_yarn_by_a_site_setting,)
+DEFAULT = (an_unchanged_tony_xml_runs_on_yarn_with_one_setting_in_tony_site_xml,)

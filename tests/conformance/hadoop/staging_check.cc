@@ -78,7 +78,7 @@ long long MillisOf(const std::function<void()>& what) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began).count();
 }
 
-Why WhatIsSentIsThereAsItIsSaid(Bed& bed) {
+Why StagedFilesMatchTheAnswerOfTheUpload(Bed& bed) {
   Cluster& cluster = bed.cluster;
   MUST(cluster.MakeFolders(cluster.root, "/user/eve").ok());
   MUST(cluster.Run<Status>([&](auto done) { return cluster.root.SetPermission("/user/eve", 0777, done); }).ok());
@@ -103,7 +103,7 @@ Why WhatIsSentIsThereAsItIsSaid(Bed& bed) {
   return "";
 }
 
-Why ASecondTimeNothingIsSent(Bed& bed) {
+Why ASecondUploadOfTheSameFilesSendsNothing(Bed& bed) {
   Cluster& cluster = bed.cluster;
   const auto sources = bed.Sources();
   const auto before = cluster.List(kFolder);
@@ -116,7 +116,7 @@ Why ASecondTimeNothingIsSent(Bed& bed) {
   return "";
 }
 
-Why HalfAnUploadHasNoName(Bed& bed) {
+Why AnInterruptedUploadLeavesNoStagedFile(Bed& bed) {
   Cluster& cluster = bed.cluster;
   std::stop_source stop;
   StageWatch watch{.on_progress =
@@ -215,7 +215,7 @@ JobSecrets SomeSecrets() {
   return {std::string(64, 'a'), {}, certificates->executor};
 }
 
-Why ABundleStartsInAContainer(Bed& bed) {
+Why TheBundledMasterStartsInAContainer(Bed& bed) {
   Cluster& cluster = bed.cluster;
   Application application(bed);
   const auto bundle = FileSource(kMasterFolder, SiblingProgram("../bin/tony-yarn-am.tar.gz"));
@@ -237,7 +237,7 @@ Why ABundleStartsInAContainer(Bed& bed) {
   return "";
 }
 
-Why AnExecutorFindsWhatItNeedsInAContainer(Bed& bed) {
+Why AnExecutorFindsItsFilesInAContainer(Bed& bed) {
   Cluster& cluster = bed.cluster;
   Application application(bed);
   ExecutorInputs job{.job = {StrCat("job-", getpid())}, .secrets = SomeSecrets()};
@@ -278,12 +278,12 @@ struct Check {
   Why (*run)(Bed&);
 };
 constexpr Check kChecks[] = {
-    {"what is sent is there as it is said", WhatIsSentIsThereAsItIsSaid},
-    {"a second time nothing is sent", ASecondTimeNothingIsSent},
-    {"half an upload has no name", HalfAnUploadHasNoName},
+    {"staged files match the answer of the upload", StagedFilesMatchTheAnswerOfTheUpload},
+    {"a second upload of the same files sends nothing", ASecondUploadOfTheSameFilesSendsNothing},
+    {"an interrupted upload leaves no staged file", AnInterruptedUploadLeavesNoStagedFile},
     {"a folder of another user is refused", AnotherUsersFolderIsRefused},
-    {"a bundle starts in a container", ABundleStartsInAContainer},
-    {"an executor finds what it needs in a container", AnExecutorFindsWhatItNeedsInAContainer},
+    {"the bundled master starts in a container", TheBundledMasterStartsInAContainer},
+    {"an executor finds its files in a container", AnExecutorFindsItsFilesInAContainer},
 };
 
 int RunChecks(const std::string& url, const std::string& folder) {

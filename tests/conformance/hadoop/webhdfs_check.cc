@@ -23,7 +23,7 @@ std::string SomeBytes(size_t size) {
   return bytes;
 }
 
-Why FoldersAndEntries(Cluster& cluster) {
+Why NewFoldersAndFilesHaveTheirPermissionsAndOwner(Cluster& cluster) {
   MUST(cluster.MakeFolders(cluster.root, "/user/eve").ok());
   MUST(cluster.Run<Status>([&](auto done) { return cluster.root.SetPermission("/user/eve", 0777, done); }).ok());
   MUST(cluster.MakeFolders(cluster.root, "/full", 0777).ok());
@@ -42,7 +42,7 @@ Why FoldersAndEntries(Cluster& cluster) {
   return "";
 }
 
-Why ANewFileIsPutOnce(Cluster& cluster) {
+Why AFileIsCreatedOnlyOnceAndCanBeOverwritten(Cluster& cluster) {
   MUST(Is(cluster.Put("/user/eve/new", "first"), true));
   MUST(Is(cluster.Put("/user/eve/new", "second"), false));
   MUST(Is<std::string>(cluster.Read("/user/eve/new"), "first"));
@@ -61,7 +61,7 @@ Why ANewFileIsPutOnce(Cluster& cluster) {
   return "";
 }
 
-Why OfTwentyAtOnceOneIsFirst(Cluster& cluster) {
+Why TwentySimultaneousWritersCreateOneFile(Cluster& cluster) {
   int first = 0, others = 0, errors = 0;
   std::vector<WebHdfs::Handle> handles;
   for (int i = 0; i < 20; ++i) {
@@ -76,7 +76,7 @@ Why OfTwentyAtOnceOneIsFirst(Cluster& cluster) {
   return "";
 }
 
-Why NothingIsMovedIntoAFolder(Cluster& cluster) {
+Why AFileWithTheNameOfAFolderIsRefused(Cluster& cluster) {
   MUST(cluster.MakeFolders(cluster.eve, "/user/eve/folder/full").ok());
   MUST(cluster.Put("/user/eve/folder", "x").error().code == ErrorCode::kCannotWrite);
   const auto overwriting = cluster.Put("/user/eve/folder", "x", HdfsRename::kOverwrite);
@@ -85,7 +85,7 @@ Why NothingIsMovedIntoAFolder(Cluster& cluster) {
   return "";
 }
 
-Why AFolderThatIsGoneIsNotMadeAnew(Cluster& cluster) {
+Why AWriteDoesNotCreateAMissingFolder(Cluster& cluster) {
   MUST(cluster.Put("/user/eve/gone/file", "x").error().code == ErrorCode::kNotFound);
   MUST(cluster.GetEntry("/user/eve/gone").error().code == ErrorCode::kNotFound);
   return "";
@@ -118,7 +118,7 @@ Why ThreeThousandEntriesAreListed(Cluster& cluster) {
   return "";
 }
 
-Why AnAttributeIsSetOnce(Cluster& cluster) {
+Why AnAttributeIsCreatedOnlyOnceAndCanBeOverwritten(Cluster& cluster) {
   const std::string large = SomeBytes(12'000);
   MUST(Is(cluster.SetXattr("user.tony.1", large), true));
   MUST(Is(cluster.SetXattr("user.tony.1", "other"), false));
@@ -144,7 +144,7 @@ UniqueFd TemporaryFile() {
   return UniqueFd(::open(::getenv("TMPDIR") ? ::getenv("TMPDIR") : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 }
 
-Why ALargeFileGoesUp(Cluster& cluster) {
+Why ALargeFileIsUploadedWithProgress(Cluster& cluster) {
   constexpr int64_t kSize = 64 << 20;
   const std::string bytes = SomeBytes(kSize);
   const UniqueFd up = TemporaryFile();
@@ -165,7 +165,7 @@ Why ALargeFileGoesUp(Cluster& cluster) {
   return "";
 }
 
-Why EveryByteMayBeInAName(Cluster& cluster) {
+Why FileNamesMayContainEveryByteThatHDFSAllows(Cluster& cluster) {
   MUST(cluster.MakeFolders(cluster.eve, "/user/eve/names").ok());
   std::vector<std::string> names;
   for (int c = 1; c < 128; ++c) {
@@ -200,7 +200,7 @@ Why BytesAreAppended(Cluster& cluster) {
   return "";
 }
 
-Why AFolderWithoutTheRightIsNotWritten(Cluster& cluster) {
+Why AWriteWithoutPermissionIsRefused(Cluster& cluster) {
   MUST(cluster.MakeFolders(cluster.root, "/others").ok());
   MUST(cluster.Put("/others/file", "x").error().code == ErrorCode::kNotPermitted);
   MUST(cluster.MakeFolders(cluster.eve, "/others/folder").error().code == ErrorCode::kNotPermitted);
@@ -208,7 +208,7 @@ Why AFolderWithoutTheRightIsNotWritten(Cluster& cluster) {
 }
 
 // Checks that a file that is cut off looks whole, and that PutCompleteFile shows no such file.
-Why AFileThatIsCutOffIsNotThere(Cluster& cluster) {
+Why AnInterruptedUploadLeavesNoFile(Cluster& cluster) {
   // Sending it takes half a second or more; a tenth of it is sent.
   constexpr int64_t kSize = 512 << 20;
   const UniqueFd file = TemporaryFile();
@@ -242,7 +242,7 @@ Why AFileThatIsCutOffIsNotThere(Cluster& cluster) {
   return "";
 }
 
-Why CallsAreQuick(Cluster& cluster) {
+Why TheTimesOfCallsAreMeasured(Cluster& cluster) {
   const auto entry = MedianMicros(50, [&](int) { (void)cluster.GetEntry("/user/eve").ok(); });
   const auto xattr = MedianMicros(
       50, [&](int) { (void)cluster.SetXattr("user.t", std::string(300, 'x'), HdfsXattr::kOverwrite).ok(); });
@@ -254,7 +254,7 @@ Why CallsAreQuick(Cluster& cluster) {
   return "";
 }
 
-Why InSafeModeNothingIsWritten(Cluster& cluster) {
+Why WritesInSafeModeAreRefused(Cluster& cluster) {
   MUST(cluster.MakeFolders(cluster.eve, "/user/eve/safe").error().code == ErrorCode::kUnavailable);
   MUST(cluster.said.find("SafeModeException") != std::string::npos);
   MUST(cluster.Put("/user/eve/safe", "x").error().code == ErrorCode::kUnavailable);
@@ -263,14 +263,14 @@ Why InSafeModeNothingIsWritten(Cluster& cluster) {
   return "";
 }
 
-Why BeyondTheQuotaNothingIsWritten(Cluster& cluster) {
+Why AWriteBeyondTheQuotaIsRefused(Cluster& cluster) {
   MUST(cluster.Put("/full/file", "x").error().code == ErrorCode::kCannotWrite);
   std::printf("   %s\n", cluster.said.c_str());
   MUST(cluster.NamesIn("/full").empty() && cluster.said.empty());
   return "";
 }
 
-Why WithoutADataNodeBytesAreUnavailable(Cluster& cluster) {
+Why FileContentIsUnavailableWithoutADataNode(Cluster& cluster) {
   MUST(cluster.Read("/user/eve/a/file").error().code == ErrorCode::kUnavailable);
   MUST(cluster.Put("/user/eve/later", "x").error().code == ErrorCode::kUnavailable);
   std::printf("   %s\n", cluster.said.c_str());
@@ -278,29 +278,30 @@ Why WithoutADataNodeBytesAreUnavailable(Cluster& cluster) {
   return "";
 }
 
-Why WithoutANameNodeAllIsUnavailable(Cluster& cluster) {
+Why CallsFailAsUnavailableWithoutANameNode(Cluster& cluster) {
   MUST(cluster.GetEntry("/user/eve").error().code == ErrorCode::kUnavailable);
   return "";
 }
 
 constexpr Check kChecks[] = {
-    {"usual", "folders and entries are as they were made", FoldersAndEntries},
-    {"usual", "a new file is put once, and replaced", ANewFileIsPutOnce},
-    {"usual", "of twenty writers at once one is first", OfTwentyAtOnceOneIsFirst},
-    {"usual", "nothing is moved into a folder of the name", NothingIsMovedIntoAFolder},
-    {"usual", "a folder that is gone is not made anew", AFolderThatIsGoneIsNotMadeAnew},
+    {"usual", "new folders and files have their permissions and owner", NewFoldersAndFilesHaveTheirPermissionsAndOwner},
+    {"usual", "a file is created only once and can be overwritten", AFileIsCreatedOnlyOnceAndCanBeOverwritten},
+    {"usual", "twenty simultaneous writers create one file", TwentySimultaneousWritersCreateOneFile},
+    {"usual", "a file with the name of a folder is refused", AFileWithTheNameOfAFolderIsRefused},
+    {"usual", "a write does not create a missing folder", AWriteDoesNotCreateAMissingFolder},
     {"usual", "three thousand entries are listed", ThreeThousandEntriesAreListed},
-    {"usual", "an attribute is set once, and replaced", AnAttributeIsSetOnce},
-    {"usual", "a large file goes up", ALargeFileGoesUp},
-    {"usual", "every byte may be in a name", EveryByteMayBeInAName},
+    {"usual", "an attribute is created only once and can be overwritten",
+     AnAttributeIsCreatedOnlyOnceAndCanBeOverwritten},
+    {"usual", "a large file is uploaded with progress", ALargeFileIsUploadedWithProgress},
+    {"usual", "file names may contain every byte that HDFS allows", FileNamesMayContainEveryByteThatHDFSAllows},
     {"usual", "bytes are appended", BytesAreAppended},
-    {"usual", "a folder without the right is not written", AFolderWithoutTheRightIsNotWritten},
-    {"usual", "a file that is cut off is not there", AFileThatIsCutOffIsNotThere},
-    {"usual", "calls are quick", CallsAreQuick},
-    {"full", "beyond the quota nothing is written", BeyondTheQuotaNothingIsWritten},
-    {"safe-mode", "in safe mode nothing is written", InSafeModeNothingIsWritten},
-    {"no-datanode", "without a DataNode bytes are unavailable", WithoutADataNodeBytesAreUnavailable},
-    {"no-namenode", "without a NameNode all is unavailable", WithoutANameNodeAllIsUnavailable},
+    {"usual", "a write without permission is refused", AWriteWithoutPermissionIsRefused},
+    {"usual", "an interrupted upload leaves no file", AnInterruptedUploadLeavesNoFile},
+    {"usual", "the times of calls are measured", TheTimesOfCallsAreMeasured},
+    {"full", "a write beyond the quota is refused", AWriteBeyondTheQuotaIsRefused},
+    {"safe-mode", "writes in safe mode are refused", WritesInSafeModeAreRefused},
+    {"no-datanode", "file content is unavailable without a DataNode", FileContentIsUnavailableWithoutADataNode},
+    {"no-namenode", "calls fail as unavailable without a NameNode", CallsFailAsUnavailableWithoutANameNode},
 };
 
 }  // namespace

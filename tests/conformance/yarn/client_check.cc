@@ -16,7 +16,7 @@ class Client : public Bed {
   Client(ResourceManager addresses, std::string restart, std::string program)
       : addresses_(std::move(addresses)), restart_(std::move(restart)), program_(std::move(program)) {}
 
-  Why TheClusterIsSeen() {
+  Why TheClientReadsMetricsNodesAndQueues() {
     const auto metrics = *Await<Result<ClusterMetrics>>([&](auto done) { rm.Metrics(done); });
     MUST_BE_OK(metrics);
     MUST(metrics->active >= 1);
@@ -35,7 +35,7 @@ class Client : public Bed {
     return "";
   }
 
-  Why AShellLineIsSubmittedTwiceReportedAndKilled() {
+  Why ARepeatedSubmitSucceedsAndItsApplicationCanBeKilled() {
     Submission submission;
     if (const Why why = Prepare(submission); !why.empty()) return why;
     submission.am.command = "sleep 300";
@@ -52,7 +52,7 @@ class Client : public Bed {
     return "";
   }
 
-  Why WhatCannotBeIsRefusedWithAReason() {
+  Why ImpossibleRequestsAreRefusedWithAReason() {
     const auto unknown = *Await<Result<ApplicationReport>>([&](auto done) { rm.Report({1, 1}, done); });
     MUST(!unknown.ok() && unknown.error().code == ErrorCode::kNotFound);
     Submission large;
@@ -95,8 +95,8 @@ class Client : public Bed {
     return CheckEnd(submission.id);
   }
 
-  Why AMasterOutlivesItsResourceManager() { return Restart("--master"); }
-  Why TheSchedulerOutlivesItsResourceManager() { return Restart("--scheduler"); }
+  Why AMasterSurvivesARestartOfTheResourceManager() { return Restart("--master"); }
+  Why TheSchedulerSurvivesARestartOfTheResourceManager() { return Restart("--scheduler"); }
 
  private:
   // A master reports by its progress that it is ready.
@@ -177,16 +177,19 @@ int RunClient(const std::string& configuration, const std::string& restart, cons
     return 1;
   }
   std::vector<std::pair<const char*, Why (Client::*)()>> checks = {
-      {"the cluster is seen", &Client::TheClusterIsSeen},
-      {"a shell line is submitted twice, reported and killed", &Client::AShellLineIsSubmittedTwiceReportedAndKilled},
-      {"what cannot be is refused with a reason", &Client::WhatCannotBeIsRefusedWithAReason},
+      {"the client reads metrics, nodes and queues", &Client::TheClientReadsMetricsNodesAndQueues},
+      {"a repeated submit succeeds and its application can be killed",
+       &Client::ARepeatedSubmitSucceedsAndItsApplicationCanBeKilled},
+      {"impossible requests are refused with a reason", &Client::ImpossibleRequestsAreRefusedWithAReason},
       {"an unknown queue ends the application with a reason", &Client::AnUnknownQueueEndsTheApplicationWithAReason},
       {"a master runs its containers", &Client::AMasterRunsItsContainers},
       {"the scheduler runs its containers", &Client::TheSchedulerRunsItsContainers},
   };
   if (!restart.empty()) {
-    checks.emplace_back("a master outlives its ResourceManager", &Client::AMasterOutlivesItsResourceManager);
-    checks.emplace_back("the scheduler outlives its ResourceManager", &Client::TheSchedulerOutlivesItsResourceManager);
+    checks.emplace_back("a master survives a restart of the ResourceManager",
+                        &Client::AMasterSurvivesARestartOfTheResourceManager);
+    checks.emplace_back("the scheduler survives a restart of the ResourceManager",
+                        &Client::TheSchedulerSurvivesARestartOfTheResourceManager);
   }
   int failed = 0;
   for (const auto& [name, check] : checks) {

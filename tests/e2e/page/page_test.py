@@ -87,7 +87,7 @@ class PageTest(unittest.TestCase):
             self.assertIn(what, report)
         self.assertIn(f"tony logs {self.job} worker:1#2", report)
 
-    def test_the_job_page_is_updated_until_the_job_fails_and_the_history_page_shows_the_failure(self):
+    def test_the_job_page_is_updated_live_and_the_history_page_shows_the_failure(self):
         self.start_chromium()
         self.submit(COMMAND.format(go=self.folder / "go", line=self.folder / "line"), workers=3)
         url = self.tracking_url()
@@ -131,7 +131,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(job.text("section.report"), [])
         self.assertTrue(job.value("window.never_reloaded"))
 
-    def test_the_history_command_refuses_an_invalid_or_used_port_in_one_line(self):
+    def test_the_history_command_refuses_an_invalid_or_used_port_with_a_one_line_error(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
             for word, code in (("x", 64), ("70000", 64), (port, 69)):

@@ -15,7 +15,7 @@ INSTALLER = pathlib.Path(__file__).with_name("conda_installer.py")
 LOOK = "venv/bin/greet one; venv/bin/script; cat venv/share/place.txt; tr -s '\\0' '\\n' <venv/share/place.bin"
 
 
-def made_once(bin_folder, environment):
+def environment_is_made_once(bin_folder, environment):
     """The second job reuses the environment, and the installer is not called again."""
     work = pathlib.Path(tempfile.mkdtemp(prefix="tony-conda-"))
     client = work / "micromamba"

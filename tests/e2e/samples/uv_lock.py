@@ -12,7 +12,7 @@ from samples.run import SAMPLES, Run, expect
 SAMPLE = SAMPLES / "uv-lock"
 
 
-def made_once(bin_folder, environment):
+def environment_is_made_once(bin_folder, environment):
     """The second job reuses the environment, so it runs without uv."""
     tools = pathlib.Path(environment).resolve() / "bin"
     work = pathlib.Path(tempfile.mkdtemp(prefix="tony-uv-"))

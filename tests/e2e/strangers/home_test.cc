@@ -44,7 +44,7 @@ TEST_F(SharedHomeTest, EachUserHasAPrivateFolderForJobsInASharedHome_NeedsRoot) 
   }
 }
 
-TEST_F(SharedHomeTest, TheErrorNamesTheUserWhoCreatedAnEntryInPlaceOfAnotherUsersFolder_NeedsRoot) {
+TEST_F(SharedHomeTest, TheErrorNamesTheUserWhoBlocksTheFolderOfAnotherUser_NeedsRoot) {
   const fs::path place = FolderOf(*alice_), trap = mallory_->temporary() / "trap";
   const std::string culprit = "uid " + std::to_string(mallory_->uid());
   const std::vector<std::pair<std::string, std::string>> traps = {
@@ -68,7 +68,7 @@ TEST_F(SharedHomeTest, TheErrorNamesTheUserWhoCreatedAnEntryInPlaceOfAnotherUser
   EXPECT_EQ(Tony(*alice_, One("true")).exit, 0);
 }
 
-TEST_F(SharedHomeTest, ASubmitInAHomeOwnedByAnotherUserIsRefusedInOneLine_NeedsRoot) {
+TEST_F(SharedHomeTest, ASubmitInAHomeOfAnotherUserIsRefusedWithAOneLineError_NeedsRoot) {
   fs::permissions(home_->path(), fs::perms(0755));
   ASSERT_EQ(chown(home_->path().c_str(), alice_->uid(), alice_->uid()), 0);
   EXPECT_EQ(Tony(*alice_, One("true")).exit, 0);

@@ -113,7 +113,7 @@ TEST_F(LedgerStrangersTest, AnotherUsersLockOnTheLedgerFolderBlocksNoJobAndIsRep
   }
 }
 
-TEST_F(LedgerStrangersTest, TheStatusOfAWaitingJobNamesTheHoldersOfTheLedgersLockAndOfTheMemory) {
+TEST_F(LedgerStrangersTest, TheStatusOfAWaitingJobNamesTheHoldersOfTheLedgerLockAndTheMemory) {
   const fs::path go = honest_.home() / "go";
   const auto first = honest_.Start(
       Words{"tony"} + One("until [ -e " + go.string() + " ]; do sleep 0.05; done", {"tony.worker.memory=600m"}));
@@ -184,7 +184,7 @@ TEST_F(LedgerStrangersTest, AFakeEntryThatNamesAnotherUsersKeeperReservesNoMemor
 }
 
 // The job is killed with SIGKILL, so only locks show that it has ended.
-TEST_F(LedgerStrangersTest, ADeadJobsReservationIsFreedDespiteLocksOfAnotherUser) {
+TEST_F(LedgerStrangersTest, TheReservationOfADeadJobIsFreedDespiteLocksOfAnotherUser) {
   const fs::path here = honest_.home() / "here";
   const auto job =
       honest_.Start(Words{"tony"} + One("touch " + here.string() + "; exec sleep 1000", {"tony.worker.memory=600m"}));
@@ -251,8 +251,8 @@ TEST_F(LedgerStrangersTest, AUsersMemoryLimitAppliesOnlyToJobsOfThatUser) {
       << R"({"memory_mb":1000,"users":{")" << Id(honest_) << R"(":{"memory_mb":300}}})";
   const Ran refused = honest_.Tony(Job("true", "301m"));
   EXPECT_EQ(refused.exit, 65);
-  EXPECT_THAT(refused.err, HasSubstr("requests 301 MB of memory (1 task: worker 1 x 301 MB), machine.json allows its "
-                                     "user 300 MB at a time; set tony.worker.memory"));
+  EXPECT_THAT(refused.err, HasSubstr("requests 301 MB of memory (1 task: worker 1 x 301 MB), and machine.json allows "
+                                     "the job's user 300 MB at a time; lower tony.worker.memory"));
   const fs::path go = honest_.home() / "go";
   Words words = Job("until [ -e " + go.string() + " ]; do sleep 0.05; done", "200m");
   words.insert(words.begin(), "tony");
@@ -260,7 +260,7 @@ TEST_F(LedgerStrangersTest, AUsersMemoryLimitAppliesOnlyToJobsOfThatUser) {
   ASSERT_TRUE(WaitFor([&] { return Queue().find("running") != std::string::npos; })) << first->err();
   const auto second = honest_.Start(words);
   ASSERT_TRUE(WaitFor([&] {
-    return Queue().find("machine.json allows its user 300 MB at a time, and the user's other jobs hold 200") !=
+    return Queue().find("machine.json allows the job's user 300 MB at a time, and the user's other jobs hold 200") !=
            std::string::npos;
   })) << Queue();
   const OtherUser other(ledger_);

@@ -22,7 +22,7 @@ class LimitsStrangersTest : public StrangersTest {
   std::unique_ptr<OtherUser> user_;
 };
 
-TEST_F(LimitsStrangersTest, ASubmitWithTooLowAnOpenFilesLimitIsRefusedInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, ASubmitIsRefusedWithAOneLineErrorIfTheOpenFilesLimitIsTooLow_NeedsRoot) {
   for (const rlim_t files : {8, 12, 16, 20, 24, 32})
     ExpectOneLine(user_->Tony(One("true"), {.open_files = files}),
                   files < 24 ? "(ulimit -n), and tony needs 24" : "(ulimit -n), and a job of 1 task needs 33",
@@ -30,25 +30,25 @@ TEST_F(LimitsStrangersTest, ASubmitWithTooLowAnOpenFilesLimitIsRefusedInOneLine_
   EXPECT_EQ(user_->Tony(One("true"), {.open_files = 33}).exit, 0) << "as many as it needs";
 }
 
-TEST_F(LimitsStrangersTest, ASubmitWithTooLowAStackLimitIsRefusedInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, ASubmitIsRefusedWithAOneLineErrorIfTheStackLimitIsTooLow_NeedsRoot) {
   const auto submit = [&](const std::string& kib) {
     return user_->Run(Words{"sh", "-c", "ulimit -s " + kib + "; exec tony \"$@\"", "tony"} + One("true"));
   };
-  ExpectOneLine(submit("64"), "KiB here (ulimit -s), and tony needs 96", "64 KiB: ");
+  ExpectOneLine(submit("64"), "KiB, and tony needs 96 KiB; raise the limit", "64 KiB: ");
   // Stack frames are larger with a sanitizer.
   if (SanitizedPrograms()) return;
   const Ran ran = submit("128");
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }
 
-TEST_F(LimitsStrangersTest, ASubmitWithTooLowAProcessLimitIsRefusedInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, ASubmitIsRefusedWithAOneLineErrorIfTheProcessLimitIsTooLow_NeedsRoot) {
   for (const rlim_t processes : {1, 2, 4, 7, 8})
     // The leak sanitizer would start another process at the end.
     ExpectOneLine(user_->Tony(One("true"), {.variables = {{"ASAN_OPTIONS", "detect_leaks=0"}}, .processes = processes}),
                   "(ulimit -u), and a job of 1 task needs 9", std::to_string(processes) + " processes: ");
 }
 
-TEST_F(LimitsStrangersTest, CommandsOtherThanSubmitFailInOneLineIfTheOpenFilesLimitIsTooLow_NeedsRoot) {
+TEST_F(LimitsStrangersTest, CommandsOtherThanSubmitFailWithAOneLineErrorIfTheOpenFilesLimitIsTooLow_NeedsRoot) {
   const Ran ran = user_->Tony(One("true"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string job = ran.out.substr(0, ran.out.find('\n'));
@@ -61,7 +61,7 @@ TEST_F(LimitsStrangersTest, CommandsOtherThanSubmitFailInOneLineIfTheOpenFilesLi
   }
 }
 
-TEST_F(LimitsStrangersTest, TheErrorOfAJobThatFailsAtTheUsersProcessLimitNamesTheLimit_NeedsRoot) {
+TEST_F(LimitsStrangersTest, TheErrorNamesTheProcessLimitThatMadeAJobFail_NeedsRoot) {
   std::vector<std::unique_ptr<Background>> others;
   for (int i = 0; i < 12; ++i) others.push_back(user_->Start({"sleep", "1000"}));
   const Words once = {"tony.restart.lost.budget=1", "tony.restart.backoff-ms=10"};

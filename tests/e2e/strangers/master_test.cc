@@ -23,7 +23,7 @@ long MemoryOf(pid_t pid, const std::string& what) {
   return 0;
 }
 
-TEST_F(MasterTest, AJobListensOnNoTcpPortExceptThePortOfItsPage) {
+TEST_F(MasterTest, AJobListensOnlyOnTheTcpPortOfItsPage) {
   Submit();
 
   std::set<int> page;
@@ -127,7 +127,7 @@ TEST_F(MasterTest, IdleConnectionsDoNotExhaustTheMastersDescriptors) {
   EXPECT_EQ(End(0).exit, 0);
 }
 
-TEST_F(MasterTest, AMasterStoppedBySigstopIsReportedUnreachableButNotReplaced) {
+TEST_F(MasterTest, AMasterStoppedBySigstopIsReportedAsUnreachableAndIsNotReplaced) {
   Submit();
   const pid_t master = Master();
   kill(master, SIGSTOP);
@@ -189,7 +189,7 @@ TEST_F(MasterTest, AJobWithAnEmptyTokenFileIsDegradedAndCanBeKilled) {
   ASSERT_EQ(truncate((Folder() / "token").c_str(), 0), 0);
   const Ran wait = Tony({"wait", Job(), "--timeout", "2"});
   EXPECT_EQ(wait.exit, 69) << "followed by its files, it has not ended";
-  EXPECT_THAT(wait.err, HasSubstr("/token: 0 bytes, expected 64 hexadecimal digits"));
+  EXPECT_THAT(wait.err, HasSubstr("/token: the job's token has 0 bytes, expected 64 hexadecimal digits"));
 
   // The next master reads an empty token.
   kill(Master(), SIGKILL);

@@ -28,13 +28,13 @@ class OldMasterTest : public MasterTest {
   UniqueFd impostor_;
 };
 
-TEST_F(OldMasterTest, ClientsDoNotSendTheTokenToTheTcpPortOfAnEarlierReleasesMaster) {
+TEST_F(OldMasterTest, ClientsSendNoTokenOverTcpToAMasterOfAnEarlierRelease) {
   const Ran status = Tony({"status", "--json", Job()});
   EXPECT_EQ(Text(ParseJson(status.out), "/state"), "RUNNING");
   EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), value(false));
   const Ran wait = Tony({"wait", Job(), "--timeout", "2"});
   EXPECT_EQ(wait.exit, 69);
-  EXPECT_THAT(wait.err, HasSubstr("a job's token is not sent over TCP; reading the job's files instead"));
+  EXPECT_THAT(wait.err, HasSubstr("a job's token is not sent over TCP; this command reads the job's files instead"));
   EXPECT_EQ(wait.err.find("over TCP"), wait.err.rfind("over TCP")) << "once is enough";
   const Ran killed = Tony({"kill", Job(), "--no-wait"});
   EXPECT_EQ(killed.exit, 0) << killed.err;

@@ -59,7 +59,7 @@ TEST_F(OtherUserTest, FilesOfAJobRunByATestUserBelongToThatUser) {
   EXPECT_THAT(user.Processes(), IsEmpty());
 }
 
-TEST_F(OtherUserTest, ATestUsersProgramRunsWithTheGivenLimitsAndVariables) {
+TEST_F(OtherUserTest, AProgramOfATestUserRunsWithTheGivenLimitsAndVariables) {
   const OtherUser user;
 
   const Ran ran = user.Run({"sh", "-c", "ulimit -n; ulimit -v; umask; echo $NAME"},

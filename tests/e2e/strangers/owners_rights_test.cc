@@ -109,7 +109,7 @@ TEST_F(OwnersRightsTest, RootRunsProgramsOfAUsersHomeOnlyWithThatUsersRights) {
   EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
 }
 
-TEST_F(OwnersRightsTest, AHomeReachedThroughALinkThatAnotherUserCanReplaceIsRefused) {
+TEST_F(OwnersRightsTest, CommandsRunByRootRefuseAHomeBehindALinkThatAnotherUserCanReplace) {
   const SharedFolder roots;
   const fs::path link = user_->home() / "link";
   ASSERT_THAT(Shell("ln -s " + roots.path().string() + " " + link.string()), IsEmpty());
@@ -120,7 +120,7 @@ TEST_F(OwnersRightsTest, AHomeReachedThroughALinkThatAnotherUserCanReplaceIsRefu
   EXPECT_EQ(AsRootAt(roots.path(), {"list"}).exit, 0);
 }
 
-TEST_F(OwnersRightsTest, RootCreatesAMissingHomeInASharedFolderWithMode0700) {
+TEST_F(OwnersRightsTest, AMissingHomeThatRootCreatesInASharedFolderHasMode0700) {
   const SharedFolder shared;
   chmod(shared.path().c_str(), 01777);
   const fs::path home = shared.path() / "home";
@@ -132,7 +132,7 @@ TEST_F(OwnersRightsTest, RootCreatesAMissingHomeInASharedFolderWithMode0700) {
 }
 
 // The user changes the link between the check of the home's owner and the start of a program from the home.
-TEST_F(OwnersRightsTest, AHomeLinkSwappedDuringRecoverNeverRunsAUsersProgramAsRoot) {
+TEST_F(OwnersRightsTest, SwappingTheHomeLinkDuringRecoverNeverRunsAUserProgramAsRoot) {
   const fs::path seen = PlantKeepers();
   const SharedFolder roots;
   const fs::path link = user_->home() / "link", next = user_->home() / "next";
@@ -159,12 +159,12 @@ TEST_F(OwnersRightsTest, AJobSubmittedByRootRunsAsTheOwnerOfTheHomeWithAWarning)
   const std::string uid = std::to_string(user_->uid());
   const Ran ran = AsRoot(One("test $(id -u) = " + uid + " && test $(id -g) = " + uid + " && ! touch /root/planted"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("tony: warning: the home belongs to uid " + uid));
+  EXPECT_THAT(ran.err, HasSubstr("tony: warning: TonY's home folder belongs to uid " + uid));
   EXPECT_THAT(OwnersBelow(home_), Each(user_->uid()));
   EXPECT_THAT(AsRoot({"list"}).err, IsEmpty());
 }
 
-TEST_F(OwnersRightsTest, TheLogsCommandRunByRootDoesNotReadRootsFilesThroughAUsersLink) {
+TEST_F(OwnersRightsTest, TheLogsCommandRunByRootFollowsNoUserLinkToAFileOfRoot) {
   Submit();
   const RootsFolder roots;
   const fs::path logs = Folder() / "logs/worker-0/1";

@@ -197,7 +197,7 @@ TEST_F(SecretTest, AJobsFilesArePrivateEvenWithAnUmaskOfZero) {
 
 // Every user can read a command line while its program runs. Only the submit has the value there, no program of the
 // job.
-TEST_F(SecretTest, ASecretOnTheSubmitCommandLineIsHiddenFromOtherUsersOnceTheSubmitHasExited) {
+TEST_F(SecretTest, OtherUsersCannotSeeASecretOfTheCommandLineOnceTheSubmitHasExited) {
   secrets_ = {{"a flag of the submit", "hush-flag-90"}};
   const Ran ran = owner_->Tony({"submit", "--detach", "-shell_env", "DB_PASSWORD=hush-flag-90", "-executes",
                                 "touch $HOME/running; until [ -e $HOME/go ]; do sleep 0.05; done", "-conf",

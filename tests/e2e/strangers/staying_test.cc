@@ -37,7 +37,7 @@ class StayingProcessTest : public StrangersTest {
 };
 
 // The process uses memory until it exits, so the job keeps its reservation until then.
-TEST_F(StayingProcessTest, TheReservationOfAKilledJobStaysUntilAProcessThatBecameRootExits_NeedsRoot) {
+TEST_F(StayingProcessTest, AKilledJobKeepsItsReservationWhileARootProcessOfTheJobRuns_NeedsRoot) {
   Words job = One((shared_.path() / "become-root").string() + " --reuid 0 sleep 1000 & echo $! > " + PidFile() +
                   "; exec sleep 1000");
   job.insert(job.end(), {"--detach", "-conf", "tony.task.stop-grace-ms=100"});

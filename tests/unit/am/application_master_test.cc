@@ -24,7 +24,7 @@ TEST_F(ApplicationMasterTest, AContainerRequestReachesTheSchedulerOnlyAfterTheJo
   EXPECT_THAT(scheduler_.orders, ElementsAre("request worker:0#1 worker:1#1"));
 }
 
-TEST_F(ApplicationMasterTest, AnExecutorsCallIsAnsweredOnlyAfterItsDecisionsAreInTheJournal) {
+TEST_F(ApplicationMasterTest, AnExecutorCallIsAnsweredOnlyAfterTheJournalHasTheResultingDecisions) {
   Grant("worker:0");
   journal_.WriteAll();
 
@@ -95,7 +95,7 @@ TEST_F(ApplicationMasterTest, ARegistrationWithAWrongTokenIsRejectedAndChangesNo
   EXPECT_EQ(journal_.appended.size(), before);
 }
 
-TEST_F(ApplicationMasterTest, TheMasterAnswersNotLeaderWhileTheSchedulerIsUnreachable) {
+TEST_F(ApplicationMasterTest, TheMasterRefusesCallsAsNotLeaderWhileTheSchedulerIsUnreachable) {
   GrantBothAndRegisterOne();
   master_.OnScheduler(SchedulerLost{"no answer"});
   const auto refused = Heartbeat("worker:0");

@@ -137,7 +137,7 @@ TEST_F(OwnershipTest, TheNextDeadlineIsTheEarlierOfPlannedKillAndWatchTimeout) {
   EXPECT_EQ(attention_.NextDeadline(), In(5000));
 }
 
-TEST_F(OwnershipTest, AnOverduePlannedKillWaitsOneSecondForClientsAfterAMasterStarts) {
+TEST_F(OwnershipTest, ANewMasterDelaysAnOverduePlannedKillByOneSecond) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));
   attention_.RestartWatchTimeout(In(5000));

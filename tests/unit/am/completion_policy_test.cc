@@ -143,7 +143,7 @@ TEST(CompletionPolicyTest, AnIgnoredRoleDoesNotDelayTheCompletionOfTheJob) {
             "2 of 5 tracked tasks succeeded; the tasks of shard continued for too long and were ignored");
 }
 
-TEST(CompletionPolicyTest, AJobFailsOnlyIfItsChiefOrAllTrackedTasksFailUnderTonysCompletionRule) {
+TEST(CompletionPolicyTest, TonysCompletionRuleFailsAJobOnlyIfTheChiefOrAllTrackedTasksFail) {
   const JobSpec spec = Tonys();
   const Outcome failure = Failure(5);
   const EarlierFailures earlier{Ended("evaluator:0", failure), std::nullopt};

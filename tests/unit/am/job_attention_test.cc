@@ -47,7 +47,7 @@ TEST_F(JobOwnershipTest, ANewMasterKeepsTheCurrentOwnerInsteadOfTheSubmitter) {
   EXPECT_EQ(driver_.Status().claim.owner, OwnerToken{"o2"});
 }
 
-TEST_F(JobOwnershipTest, TheNextMasterRecordsTheSubmitterAsOwnerIfATornAppendLostTheOwner) {
+TEST_F(JobOwnershipTest, TheNextMasterRecordsTheSubmitterAsOwnerIfTheJournalHasNoOwner) {
   driver_.Observe(AmStarted{{1}, kFirstClaim});
   driver_.Replay(1);  // keeps only job_accepted
   driver_.Observe(AmStarted{{2}, kFirstClaim});
@@ -79,7 +79,7 @@ TEST_F(JobOwnershipTest, APlannedKillEndsTheJobEvenUnderANewMaster) {
 }
 
 // This needs a journal of version 1, in which a crash could fall within a turn.
-TEST_F(JobOwnershipTest, TheNextMasterCancelsAnOldOwnersPlannedKillIfATornAppendLostTheCancellation) {
+TEST_F(JobOwnershipTest, TheNextMasterCancelsAPlannedKillOfAReplacedOwner) {
   StartAs(kFirstClaim);
   Kill({.if_owner = kFirstClaim.owner, .due = In(5000)});
   const CoreStepResult turn = driver_.Observe(AttachRequested{{{"o2"}, Duration(0)}});
@@ -121,7 +121,7 @@ TEST_F(JobOwnershipTest, ANewMasterRestartsTheWatchTimeout) {
   EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
 }
 
-TEST_F(JobOwnershipTest, AMasterWhoseLeaseHadLapsedRestartsTheWatchTimeout) {
+TEST_F(JobOwnershipTest, TheWatchTimeoutRestartsAfterTheMastersLeaseLapsed) {
   StartAs(kWatched);
   driver_.WaitWithoutRenewal(kTimeout * 3);
   driver_.Observe(LeaseRenewed{});

@@ -6,7 +6,7 @@ namespace tony::am {
 namespace {
 
 const TestRow kResuming[] = {
-    {"TheNewestCheckpointIsSearchedForBeforeARestartBegins",
+    {"TheMasterSearchesForTheNewestCheckpointBeforeARestartBegins",
      {{"running, report worker:0 fails 1", "attempt_ended restart_decided checkpoint_sought; orders look 1"},
       {"see 1 5", "checkpoint_noted restart_began gang_allocated"}}},
     {"ARestartedTaskReceivesThePathOfTheNewestCheckpoint",
@@ -19,7 +19,7 @@ const TestRow kResuming[] = {
     {"AnUnexpectedOrRepeatedCheckpointSearchResultIsIgnored",
      {{"running, see 1 1", "nothing"}, {"report worker:0 fails 1, see 1 1, see 1 2", "nothing"}}},
     // The previous AM's clock was ahead, and by that clock the restart was due.
-    {"ABackwardClockStepDelaysARestartButNotTheJobsFailureForLackOfProgress",
+    {"ABackwardClockStepDelaysARestartAndNotAJobFailure",
      {{"+checkpoints=1: running, resume worker:0 1, report worker:0#2 fails 1, standstill -500ms, see 2 {5|none}",
        "checkpoint_noted{| job_stopping}"}}},
     {"ARestartUsesTheLastKnownCheckpointIfTheCheckpointDirectoryIsUnreadable",
@@ -29,23 +29,23 @@ const TestRow kResuming[] = {
       {"pass 1ms", "checkpoint_noted restart_began gang_allocated"},
       {"all-up", "worker:0#3 resumes /ckpt/step-5"}}},
     // The order keeps its old number, contains the newer checkpoint, and is sent in the turn that notes the checkpoint.
-    {"ARestartingTaskReceivesANewerCheckpointFoundDuringAnotherTasksRestart",
+    {"ARestartingTaskReceivesTheNewerCheckpointFoundByALaterRestart",
      {{"job worker*2 standalone task=9 backoff=0/0 checkpoints=3: running, report worker:0 fails 1, see 1 5, register "
        "worker:0#2, note worker:0#2",
        "worker:0#2 resumes /ckpt/step-5"},
       {"report worker:1 fails 1, see 2 7",
        "also tell worker:0#2; worker:0#2 numbered noted; worker:0#2 resumes /ckpt/step-7"}}},
-    {"TheCheckpointSearchStartsOnceAllTasksToBeRestartedHaveEnded",
+    {"TheCheckpointSearchStartsWhenAllTasksOfTheRestartHaveEnded",
      {{"job worker*2 pytorch gang=1 checkpoints=3: running, report worker:0 fails 1", "attempt_ended restart_decided"},
       {"report worker:1 killed", "attempt_ended checkpoint_sought"}}},
     // ---- giving up
     {"ThreeRestartsWithoutANewerCheckpointFailTheJob",
      {{"running, resume worker:0 worker:0#2 worker:0#3 5, report worker:0#4 fails 1, see 4 5",
        "checkpoint_noted job_stopping; verdict FAILED of worker:0#4 says `worker:0 failed on node-worker-0: exit code "
-       "1 (user_error); 3 restarts without a newer checkpoint than /ckpt/step-5`; worker:0#4 told release"}}},
+       "1 (user_error); 3 restarts produced no newer checkpoint than /ckpt/step-5`; worker:0#4 told release"}}},
     {"ThreeRestartsWithoutAnyCheckpointFailTheJob",
      {{"running, resume worker:0 worker:0#2 worker:0#3 none, report worker:0#4 fails 1, see 4 none",
-       "verdict says `~3 restarts without a newer checkpoint in /ckpt`"}}},
+       "verdict says `~3 restarts produced no newer checkpoint in /ckpt`"}}},
     {"ANewerCheckpointResetsTheCountOfRestartsWithoutProgress",
      {{"running, resume worker:0 worker:0#2 worker:0#3 5, resume worker:0#4 worker:0#5 worker:0#6 6", "verdict none"},
       {"report worker:0#7 fails 1, see 7 6", "verdict any"}}},
@@ -61,7 +61,7 @@ const TestRow kResuming[] = {
      {{"+checkpoints=1: running, resume worker:0 5, resume worker:0#2 4 3600004", "verdict none"}}},
     {"TheLimitOfRestartsWithoutProgressIsConfigurable",
      {{"+checkpoints=1: running, resume worker:0 5, report worker:0#2 fails 1, see 2 5",
-       "verdict says `~1 restart without a newer checkpoint`"}}},
+       "verdict says `~1 restart produced no newer checkpoint`"}}},
     {"RestartsOfLostTasksCountTowardsTheLimitOfRestartsWithoutProgress",
      {{"+lost=9: running, exit worker:0, see 1 5, all-up, exit worker:0#2, see 2 5, all-up, exit worker:0#3, see 3 5, "
        "all-up",
@@ -109,7 +109,7 @@ const TestRow kListed[] = {
        "attempt_registered listing_sought; worker:0 told none"},
       {"list", "worker:0 told start 1"},
       {"grant worker:1, register worker:1", "worker:1 told start 1"}}},
-    {"ANewMasterRepeatsACheckpointListingOnlyIfNoResultIsInTheJournal",
+    {"ANewMasterRepeatsACheckpointListingUntilTheJournalHasTheResult",
      {{"gathering, all-registered, master 2", "also list"},
       {"list-earlier, master 3", "without list; worker:0 resumes /ckpt/step-7"}}},
     {"ACheckpointListingTimesOutAfter60Seconds",
@@ -126,7 +126,7 @@ const TestRow kListed[] = {
     {"TheStatusShowsTheCheckpointOfARestartedTask",
      {{"running", "resumed nothing"},
       {"report worker:0 fails 1, see 1 9, all-granted, all-registered", "resumed /ckpt/step-9 9 this_job"}}},
-    {"ACheckpointDirectoryInUseByAnotherJobFailsTheJobBeforeAnyTaskStarts",
+    {"AJobFailsBeforeAnyTaskStartsIfAnotherJobUsesItsCheckpointDirectory",
      {{"gathering, all-registered, list-in-use",
        "job_stopping; verdict user_config says `tony.checkpoint.dir: /ckpt is in use by job job-0, which has not "
        "ended`; worker:0 told stop"},

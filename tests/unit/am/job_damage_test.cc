@@ -32,7 +32,9 @@ TEST(JobDamageTest, AJournalEntryThatAssignsAContainerToASecondAttemptIsRejected
   ExpectDamaged(kTwoTasks, "start, grant worker:0", {ContainerAssigned{kTwo, kOnes, "node"}});
 }
 
-TEST(JobDamageTest, ASkippedGenerationIsRejected) { ExpectDamaged(kTwoTasks, "gathering", {GenerationFormed{{2}}}); }
+TEST(JobDamageTest, AJournalEntryThatSkipsAGenerationIsRejected) {
+  ExpectDamaged(kTwoTasks, "gathering", {GenerationFormed{{2}}});
+}
 
 // This check runs in a process of its own, because a wrong implementation would end the process.
 TEST(JobDamageTest, AJournalEntryThatFormsTheGangWithoutEveryTaskIsRejected) {
@@ -111,7 +113,7 @@ TEST(JobRestartDamageTest, AJournalledRestartIsRejectedBeforeContainerRequestsAn
   ExpectDamaged(kCheckpointed, "running, kill", {Decided(1, {kFirst, kSecond}, kOne, RestartScope::kGang)});
 }
 
-TEST(JobRestartDamageTest, AJournalledCheckpointSearchThatBelongsToNoPendingRestartIsRejected) {
+TEST(JobRestartDamageTest, AJournalledCheckpointSearchWithoutAPendingRestartIsRejected) {
   ExpectDamaged(kCheckpointed, "running", {CheckpointSearchStarted{1}});
   ExpectDamaged(kCheckpointed, kToRestart, {CheckpointSearchStarted{2}, CheckpointNoted{1, {}}});
   ExpectDamaged(kCheckpointed, kToLook, {CheckpointNoted{2, {}}});

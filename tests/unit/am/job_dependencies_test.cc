@@ -8,7 +8,7 @@ namespace {
 constexpr char kPrepared[] = "data*1 database*1:untracked worker*2:waits=data pytorch suspect=1h lost-after=2h";
 
 const TestRow kDepending[] = {
-    {"ContainersOfARoleAreRequestedOnceAllRolesItDependsOnHaveSucceeded",
+    {"ARoleRequestsContainersOnlyAfterItsPrerequisiteRolesHaveSucceeded",
      {{"start", "orders request data:0#1 database:0#1"},
       {"all-granted, all-registered, all-run", "data:0 told start 1; worker:0 state waiting; worker:0 waits data"},
       {"report data:0 success",
@@ -24,20 +24,20 @@ const TestRow kDepending[] = {
       {"heartbeat c:0, report c:0 success, place b:0", "b:0 told start 1; a:0 is new"},
       {"heartbeat b:0, report b:0 success, place a:0", "a:0 told start 1"},
       {"heartbeat a:0, report a:0 success", "verdict SUCCEEDED"}}},
-    {"ARoleWaitsForEveryTaskOfAllRolesItDependsOn",
+    {"ARoleWaitsForEveryTaskOfItsPrerequisiteRoles",
      {{"job data*2 index*1 worker*1:waits=data:waits=index: running", "worker:0 waits data, index"},
       {"report data:0 success, report index:0 success", "worker:0 is new"},
       {"report data:1 success", "has containers_requested"}}},
     {"AFailedRoleFailsTheJobBeforeContainersOfDependentRolesAreRequested",
      {{"+lost=0: running, report data:0 fails 3", "lacks containers_requested; verdict of data:0"}}},
-    {"AKillBeforeADependentRoleStartsWithdrawsItsContainerRequests",
+    {"AKillWithdrawsTheContainerRequestsOfADependentRole",
      {{"begun, kill", "also withdraw worker:0#1 worker:1#1"}, {"end database:0 killed", "ended"}}},
     {"TheAllocationTimeoutOfADependentRoleStartsWithItsContainerRequest",
      {{"+allocation=30s registration=20s: running, wait 100s, report data:0 success, exit data:0, pass 29999ms",
        "nothing"},
       {"pass 1ms", "job_stopping attempt_ended attempt_ended; verdict says `~missing worker:0, worker:1`"}}},
     // ---- restarts
-    {"AGangRestartExcludesASucceededRoleThatOtherRolesDependOn",
+    {"AGangRestartExcludesASucceededPrerequisiteRole",
      {{"+gang=1: begun, place worker:0 worker:1, all-run, report worker:0 fails 3",
        "restart for database:0+worker:0+worker:1"},
       {"report worker:1 database:0 killed, register database:0#2 worker:0#2 worker:1#2",
@@ -45,7 +45,7 @@ const TestRow kDepending[] = {
       {"report worker:0#2 worker:1#2 success", "verdict SUCCEEDED"}}},
     {"AGangRestartExcludesRolesWhoseContainersAreNotRequestedYet",
      {{"+gang=1: running, report data:0 fails 3", "restart for data:0+database:0"}}},
-    {"ARoleWaitsForTheReplacementOfATaskLostBeforeTheRoleStarts",
+    {"ARoleStartsOnlyAfterALostTaskOfTheRoleIsReplaced",
      {{"begun, place worker:0, exit worker:0",
        "attempt_ended container_ended restart_decided restart_began; state RUNNING"},
       {"place worker:1", "worker:1 told none"},
@@ -54,7 +54,7 @@ const TestRow kDepending[] = {
      {{"job board*1:sidecar:waits=data data*1 worker*1:waits=data lost=0: running, report data:0 success, place "
        "board:0, report board:0 fails 1",
        "verdict of board:0"}}},
-    {"ARestartedTaskReceivesNoAddressesOfTasksThatHaveNotStarted",
+    {"ARestartedTaskReceivesOnlyTheAddressesOfStartedTasks",
      {{"+database*1:untracked:scope=task task=1: running, report data:0 success, place worker:0, report database:0 "
        "fails 3, register database:0#2",
        "database:0#2 told start 1; database:0#2 knows data*1 database*1"}}},
@@ -63,44 +63,44 @@ const TestRow kDepending[] = {
       {"pass 1ms", "restart for worker:0+worker:1; database:0 is running"},
       {"exit worker:0", "also request worker:0#2 worker:1#2"},
       {"place worker:0#2 worker:1#2", "worker:1#2 told start 1"}}},
-    {"ARoleOnYarnIsIncompleteWhileATaskOfTheRoleAwaitsANewContainer",
+    {"ARoleOnYarnReturnsItsContainersIfALostContainerIsNotReplacedInTime",
      {{"+yarn: begun, place worker:0, exit worker:0, grant worker:1, pass 30s", "restart for worker:0+worker:1"}}},
     {"ACompleteRoleOnYarnKeepsItsContainers", {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
-    {"ADependentRoleDoesNotWaitForAPreemptedTaskOfTheRole",
+    {"APreemptedTaskDoesNotDelayTheStartOfItsRole",
      {{"begun, place worker:0, preempt worker:0 5s, place worker:1", "worker:0 told stop; worker:1 told start 1"},
       {"report worker:0 killed", "restart for database:0+worker:0+worker:1"}}},
-    {"APreemptedTaskIsStoppedAtOnceEvenIfTheRoleItDependsOnIsNotReady",
+    {"APreemptedTaskIsStoppedAtOnceEvenIfItsPrerequisiteRoleIsNotReady",
      {{"job head*1 data*1 worker*2:waits=data:ready=head: start, all-granted, all-registered, all-run, report data:0 "
        "success, place worker:0, preempt worker:0 5s, place worker:1",
        "worker:0 told stop; worker:1 told none"},
       {"publish head:0 READY=", "worker:0 told stop; worker:1 told start 1"}}},
     // ---- FCFS
-    {"ARoleWaitsForTheRolesItDependsOnEvenInFcfsMode",
+    {"ARoleWaitsForItsPrerequisiteRolesEvenInFcfsMode",
      {{"job data*2 worker*2:waits=data fcfs: start", "also request data:0#1 data:1#1"},
       {"all-granted, all-registered, all-run, report data:0 data:1 success", "also request worker:0#1 worker:1#1"},
       {"place worker:1", "worker:1 told start 1"}}},
     // ---- waiting until a role is ready
-    {"ATaskWithAContainerStartsOnlyWhenTheTaskItDependsOnPublishesReady",
+    {"ATaskStartsOnlyWhenItsPrerequisiteTaskPublishesReady",
      {{"job head*1 worker*2:ready=head: start", "orders request head:0#1 worker:0#1 worker:1#1"},
       {"all-granted, all-registered",
        "head:0 told start 1; head:0 knows head*1 worker*2; worker:0 told none; worker:0 waits head (ready)"},
       {"publish head:0 READY=here",
        "values_published stage_opened; orders tell worker:0#1, tell worker:1#1; worker:0 values head:0.READY=here; "
        "worker:0 waits"}}},
-    {"ATaskReceivesTheAddressOfTheTaskThatItWaitedForInFcfsMode",
+    {"ATaskInFcfsModeReceivesTheAddressOfItsPrerequisiteTask",
      {{"job head*1 worker*2:ready=head fcfs: start, place worker:0", "worker:0 told none"},
       {"place head:0", "head:0 told start 1; head:0 knows head*1; head:0 reads ~node-head-0:4000"},
       {"publish head:0 READY=", "worker:0 told start 1; worker:0 knows head*1; worker:0 reads ~node-head-0:4000"},
       {"grant worker:1, launched worker:1, register worker:1",
        "attempt_registered stage_opened; worker:1 told start 1"}}},
-    {"EachRoleStartsAsSoonAsTheRoleThatItWaitsForIsReady",
+    {"EachRoleStartsAsSoonAsItsPrerequisiteRoleIsReady",
      {{"job head*1 worker*2:ready=head board*1:ready=store store*1: gathering, all-registered, publish store:0 READY=",
        "board:0 told start 1; worker:0 told none"},
       {"publish head:0 READY=", "worker:1 told start 1"}}},
     {"ATaskThatSucceedsWithoutPublishingTheAwaitedReadySignalFailsTheJob",
      {{"job head*1 worker*2:ready=head: gathering, all-registered, report head:0 success",
        "verdict says `~the task ended without publishing READY`"}}},
-    {"ARoleRequestsContainersTogetherWithTheRoleWhoseReadinessItAwaits",
+    {"ARoleRequestsContainersWithoutWaitingUntilItsPrerequisiteIsReady",
      {{"job head*1:waits=data worker*2:ready=head data*1: start", "orders request data:0#1"},
       {"all-granted, all-registered, all-run, report data:0 success", "also request head:0#1 worker:0#1 worker:1#1"},
       {"place head:0 worker:0 worker:1", "head:0 told start 1; worker:0 told none"}}},
@@ -122,7 +122,7 @@ TEST(JobDependenciesTest, AJobWithDependentRolesSucceedsEvenIfTheMasterDiesAfter
   }
 }
 
-TEST(JobDependenciesTest, AJournalThatRequestsOnlySomeContainersOfARoleOrStartsARoleTooEarlyIsRejected) {
+TEST(JobDependenciesTest, AJournalWithAPartialContainerRequestOrAPrematureRoleStartIsRejected) {
   JobDriver driver(JobOf(kPrepared));
   driver.Running();
   driver.Report("data:0", Success());
@@ -164,14 +164,14 @@ const TestRow kStaged[] = {
      {{"+ps*2:untracked: begun, publish driver:0 ps:0 ADDRESS=first:1, note ps:1, master 2",
        "epoch_began; ps:1 told as noted"},
       {"publish ps:1 ADDRESS=second:2", "worker:1 told start 1"}}},
-    {"ANewMasterStartsAStageWhoseValuesWereAlreadyPublished",
+    {"ANewMasterStartsAStageIfAllRequiredValuesArePublished",
      {{"begun, publish driver:0 ADDRESS=first:1, replay -1", "worker:0 told none"},
       {"start 2", "epoch_began stage_opened; worker:0 told start 1"}}},
     // ---- ends
     {"ATaskThatSucceedsWithoutPublishingItsValuesFailsTheJob",
      {{"begun, report driver:0 success",
        "attempt_ended job_stopping; verdict user_error says `~the task ended without publishing ADDRESS`"}}},
-    {"ASuccessReadFromDiskCountsAsAnInfraFailureIfTheTaskPublishedNoValues",
+    {"ASuccessFoundOnDiskCountsAsAnInfraFailureIfPublishedValuesAreMissing",
      {{"begun, exit driver:0 kept success", "end infra; restart free"}}},
     {"ATaskThatSucceedsBeforeTheGangHasFormedRestartsWithoutUsingItsBudget",
      {{"gathering, register driver:0, report driver:0 success", "end success; restart free"}}},
@@ -217,7 +217,7 @@ const TestRow kStaged[] = {
 };
 TABLE_TEST(JobStagesTest, kStaged, Script(kInTwoStages, "gathering, all-registered, heartbeat driver:0"));
 
-TEST(JobStagesTest, AJournalThatPublishesAValueTwiceOrOpensAStageTooEarlyIsRejected) {
+TEST(JobStagesTest, AJournalWithARepeatedValueOrAPrematureStageStartIsRejected) {
   JobDriver driver(JobOf(kInTwoStages));
   driver.Gathering().RegisterAll();
   driver.Heartbeat("driver:0");

@@ -57,7 +57,7 @@ const TestRow kEnding[] = {
        "verdict infra says `~start /x/tony-executor: permission denied`"}}},
     {"AnOutcomeThatTheExecutorLeftOnDiskReplacesAMissingReport",
      {{"running, exit worker:0 kept success", "attempt_ended container_ended; worker:0 ended with success"}}},
-    {"AnOutcomeOnDiskOfAnExecutorThatNeverRegisteredIsIgnored",
+    {"AnOutcomeLeftOnDiskByAnUnregisteredExecutorIsIgnored",
      {{"gathering, exit worker:0 kept success", "worker:0 is lost; verdict infra"}}},
     {"AReportedOutcomeIsNotReplacedByAnOutcomeFoundOnDisk",
      {{"running, report worker:0 success, exit worker:0 kept fails 1",
@@ -67,7 +67,7 @@ const TestRow kEnding[] = {
        "attempt_ended job_stopping; verdict SUCCEEDED"}}},
     {"APreemptedTaskCountsAsLostAndTheVerdictSaysPreempted",
      {{"running, report worker:0 preempted", "worker:0 is lost; verdict preempted"}}},
-    {"ATaskThatReportsKilledWithoutAStopCommandFailsTheJob",
+    {"ATaskThatReportsTheOutcomeKilledWithoutAStopCommandFailsTheJob",
      {{"running, report worker:0 killed", "worker:0 is failed; verdict killed FAILED"}}},
 };
 TABLE_TEST(JobEndTest, kEnding, Script("board*1:sidecar ps*1:untracked worker*2 lost=0"));
@@ -82,7 +82,8 @@ const TestRow kStopping[] = {
     {"TheVerdictNamesAnotherUserWhoKilledTheJob",
      {{"start, kill by `root (uid 0)` the machine is needed",
        "verdict says `killed by root (uid 0): the machine is needed`"}}},
-    {"AGrantAfterKillIsReturned", {{"start, grant worker:0, kill, grant worker:1", "nothing; orders kill c-worker-1"}}},
+    {"AContainerGrantedAfterAKillIsReturned",
+     {{"start, grant worker:0, kill, grant worker:1", "nothing; orders kill c-worker-1"}}},
     {"AKillStopsContainersWhoseExecutorsHaveNotRegistered",
      {{"gathering, launched worker:0, register worker:1, kill",
        "job_stopping; orders tell worker:0#1, term c-worker-0, tell worker:1#1"}}},
@@ -154,7 +155,7 @@ const TestRow kCompleting[] = {
     {"AToleratedFailureIsJournalledAndReleasesTheTasksExecutor",
      {{"running, report shard:2 fails 3",
        "attempt_ended failure_tolerated; shard:2 told release; shard:1 told start 1; state RUNNING; tolerated 1"}}},
-    {"TheVerdictNamesTheFirstFailureIfARoleHasMoreFailuresThanItTolerates",
+    {"TheVerdictNamesTheFirstFailureOfARoleWithTooManyFailures",
      {{"running, report shard:2 fails 3, report shard:0 fails 4",
        "verdict FAILED of shard:2 exit 3 says `~2 of 4 tasks of role shard have failed "
        "(tony.shard.min-succeeded=3)`"}}},
@@ -257,7 +258,7 @@ const TestRow kSettling[] = {
     {"TheVerdictNamesALaterFailureInsteadOfAFailureBlamedOnAPeer",
      {{"running, report worker:0 fails 1 peer, wait 2400ms, report worker:2 fails 3", "deadline +300ms"},
       {"deadline", "job_stopping; verdict of worker:2"}}},
-    {"TheVerdictNamesALaterFailureEvenIfTheSettleTimeOfAFailureBlamedOnAPeerEndsFirst",
+    {"TheVerdictNamesALaterFailureWhoseOwnSettleTimeIsNotOver",
      {{"running, report worker:0 fails 1 peer, wait 2900ms, report worker:2 fails 3, pass 100ms",
        "verdict of worker:2"}}},
     {"TheVerdictNamesALaterOomInsteadOfAFailureBlamedOnAPeer",
@@ -300,7 +301,7 @@ const TestRow kSettling[] = {
     {"AnAddressInAnErrorMatchesATaskOnlyIfTheWholePortMatches",
      {{"running, report worker:0 fails 1 peer says `node-worker-1:40017: Connection refused`, deadline",
        "verdict says `!the address is`"}}},
-    {"AContainerExitDuringTheSettleTimeDoesNotChangeTheVerdict",
+    {"TheSettleTimeContinuesWhenTheFailedTasksContainerExits",
      {{"running, report worker:1 fails 1, exit worker:1", "container_ended"}, {"deadline", "job_stopping"}}},
 };
 TABLE_TEST(JobSettleTest, kSettling, Script("worker*3 pytorch settle=300ms"));

@@ -44,8 +44,11 @@ RestartDecided RestartInScope(RestartScope scope, bool charged) {
 
 const std::vector<Damage>& Damages() {
   static const auto& damages = *new std::vector<Damage>{
-      {"AProcessRanWithoutAStart", "!attempt.started || was_told_to_run", kUntilRegistered, {AttemptRan{kDamaged, 7}}},
-      {"ValuesArePublishedBeforeTheStart",
+      {"AProcessRanWithoutAStartCommand",
+       "!attempt.started || was_told_to_run",
+       kUntilRegistered,
+       {AttemptRan{kDamaged, 7}}},
+      {"ValuesArePublishedBeforeTheTaskStarts",
        "attempt.values.empty() || was_told_to_run",
        kUntilRegistered,
        {ValuesPublished{kDamaged, {{"ADDRESS", "here:1"}}}}},
@@ -69,7 +72,7 @@ const std::vector<Damage>& Damages() {
        "!left_.contains(role.name) || !role.outlives.empty()",
        kUntilRunning,
        {RoleDetached{"worker", "A"}}},
-      {"AContainerRequestIsOpenAfterTheJobStops",
+      {"AContainerRequestIsPendingAfterTheJobStops",
        "epoch_.value == 0 || !containers_.NextWithdrawn()",
        kUntilAccepted,
        {kStopDecided}},
@@ -85,7 +88,7 @@ const std::vector<Damage>& Damages() {
        "charged[static_cast<size_t>(scope)] <= budget.most",
        kUntilOneSucceeded,
        {RestartInScope(RestartScope::kGang, /*charged=*/true)}},
-      {"FreeRestartsExceedTheirBudget",
+      {"RestartsAfterLossesExceedTheLossBudget",
        "free <= spec.restart.lost.most",
        kUntilOneSucceeded,
        {RestartInScope(RestartScope::kTask, /*charged=*/false)},
@@ -94,11 +97,11 @@ const std::vector<Damage>& Damages() {
        "!restart.sought || restart.ending.empty()",
        kUntilRunning,
        {RestartInScope(RestartScope::kTask, /*charged=*/false), CheckpointSearchStarted{1}}},
-      {"ARestartIsOpenWhileTheJobStops",
+      {"ARestartIsPendingWhileTheJobStops",
        "!verdict_ || restarts_.open().empty()",
        kUntilRunning,
        {kStopDecided, RestartInScope(RestartScope::kTask, /*charged=*/false)}},
-      {"OnlyAPartOfARoleIsRequested",
+      {"ContainersAreRequestedForOnlySomeTasksOfARole",
        "unopened_.contains(id.role) == task.attempts.empty()",
        [](JobDriver& driver) {
          driver.Accepted();

@@ -10,7 +10,7 @@ const TestRow kSilent[] = {
       {"pass 1ms", "attempt_suspected; no orders; worker:0 suspected; worker:1 heard; worker:0 is running"}}},
     {"AnyCallOfAnExecutorResetsTheHeartbeatTimeout",
      {{"running, wait 4999ms, heartbeat worker:0, await worker:1, pass 4999ms", "nothing"}}},
-    {"ASuspectedExecutorThatCallsAgainIsNoLongerSuspected",
+    {"ACallOfASuspectedExecutorClearsTheSuspicion",
      {{"running, pass 5s", "worker:0 suspected"}, {"heartbeat worker:0", "attempt_heard; worker:0 heard"}}},
     {"AReportOfASuspectedExecutorIsAccepted",
      {{"running, pass 5s, report worker:0 success", "attempt_heard attempt_ended; worker:0 heard"}}},
@@ -25,13 +25,13 @@ const TestRow kSilent[] = {
        "says `~no heartbeat for 60.0 s`"}}},
     {"TheOutcomeThatASilentExecutorLeftOnDiskDecidesTheVerdict",
      {{"begun, exit worker:0 kept {fails 3|success}", "verdict {exit 3|none; worker:0 is succeeded}"}}},
-    {"AnAttemptIsLostIfTheExitOfItsKilledContainerIsNotReportedWithin15Seconds",
+    {"AnAttemptIsLostIfNoContainerExitIsReported15SecondsAfterTheKill",
      {{"begun, wait 14999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms",
-       "attempt_ended job_stopping; worker:0 is lost; verdict node_lost says `~no report confirmed that its processes "
-       "have ended`"}}},
+       "attempt_ended job_stopping; worker:0 is lost; verdict node_lost says `~no report confirmed that the task's "
+       "processes have ended`"}}},
     // The STOP has not reached the executor, which obeys its master until the master has been silent for a long time.
-    {"AnExecutorThatCallsAfterItsKillOrderIsLostOnly60SecondsAfterTheCall",
+    {"AnExecutorIsLost60SecondsAfterItsLastCallEvenAfterAKillOrder",
      {{"begun, wait 14999ms, await worker:0, wait 59999ms, heartbeat worker:1, pass 0", "nothing"},
       {"pass 1ms", "attempt_ended job_stopping"}}},
     {"ANewMasterRestartsTheTimeoutForTheExitOfAKilledContainer",
@@ -59,7 +59,7 @@ const TestRow kSilent[] = {
     {"ANewMasterRestartsTheHeartbeatTimeout",
      {{"running, wait 120s, master 2, pass 4999ms", "nothing"}, {"pass 1ms", "attempt_suspected attempt_suspected"}}},
     // Executors could not see that this master was leader, so the master itself caused the missed heartbeats.
-    {"AMasterWhoseLeaseHadLapsedRestartsTheHeartbeatTimeouts",
+    {"HeartbeatTimeoutsRestartAfterTheMastersLeaseLapsed",
      {{"running, standstill 120s, pass 0", "nothing"},
       {"wait 1ms, pass 4999ms", "nothing"},
       {"pass 1ms", "attempt_suspected attempt_suspected"}}},
@@ -92,12 +92,12 @@ TABLE_TEST(JobLivenessTest, kSilent,
 // ---- Limits of the whole job, and the deadlines that the core requests for them.
 
 const TestRow kLimited[] = {
-    {"TheVerdictOfARegistrationTimeoutNamesTheKeyAndTheMissingTasks",
+    {"TheVerdictOfARegistrationTimeoutNamesTheSettingAndTheMissingTasks",
      {{"gathering, register worker:1, pass 29999ms", "nothing"},
       {"pass 1ms",
        "job_stopping; verdict FAILED timeout says `~missing worker:0, worker:2`; verdict says `~30.0 s`; verdict says "
        "`~tony.container.registration.timeout`"}}},
-    {"ATimeoutVerdictNamesFiveUnregisteredTasksAndCountsTheOtherUnregisteredTasks",
+    {"ATimeoutVerdictNamesFiveUnregisteredTasksAndCountsTheRest",
      {{"job worker*100 registration=30s: gathering, pass 30s", "verdict says `~worker:4 and 95 more`"}}},
     {"TheRegistrationTimeoutStartsWhenAllTasksHaveContainers",
      {{"job worker*2 registration=30s suspect=24h lost-after=24h: start, grant worker:0, register worker:0, pass 300s",
@@ -119,7 +119,7 @@ const TestRow kLimited[] = {
      {{"job worker*1 registry=20s: gathering, launched worker:0, wait 15s, master 2, pass 4999ms",
        "lacks job_stopping"},
       {"pass 1ms", "has job_stopping"}}},
-    {"TheVerdictOfAnAllocationTimeoutNamesTheKeyAndTheTasksWithoutContainers",
+    {"TheVerdictOfAnAllocationTimeoutNamesTheSettingAndTheTasksWithoutContainers",
      {{"job worker*3 allocation=45s: start, grant worker:1, pass 44999ms", "lacks job_stopping"},
       {"pass 1ms",
        "has job_stopping; verdict timeout says `~45.0 s (tony.container.allocation.timeout): missing worker:0, "
@@ -130,18 +130,18 @@ const TestRow kLimited[] = {
     {"TheAllocationTimeoutDoesNotApplyOnceAllTasksHaveContainers",
      {{"job worker*2 allocation=45s: running, pass 45s", "lacks job_stopping"}}},
     {"TheRegistrationTimeoutDoesNotApplyOnceTheGangHasFormed", {{"running, pass 30s", "nothing"}}},
-    {"TheApplicationTimeoutFailsARunningJobAndTheVerdictNamesTheKey",
+    {"TheApplicationTimeoutFailsARunningJobAndTheVerdictNamesTheSetting",
      {{"running, pass 44999ms", "nothing"},
       {"pass 1ms",
        "job_stopping; orders tell worker:0#1, tell worker:1#1, tell worker:2#1; verdict timeout says `~45.0 s`; "
        "verdict says `~tony.application.timeout`"}}},
     {"TheApplicationTimeoutAlsoFailsAJobThatStillAwaitsRegistrations",
      {{"job worker*1 timeout=45s registration=90s: gathering, pass 45s", "verdict says `~tony.application.timeout`"}}},
-    {"TheApplicationTimeoutRunsFromTheAcceptanceOfTheJobEvenUnderANewMaster",
+    {"ANewMasterMeasuresTheApplicationTimeoutFromTheJobsAcceptance",
      {{"running, wait 40s, master 2, pass 4999ms", "nothing"}, {"pass 1ms", "job_stopping"}}},
     {"TheRegistrationTimeoutContinuesUnderANewMaster",
      {{"gathering, wait 29999ms, master 2, pass 1ms", "job_stopping"}}},
-    {"ATimeoutThatExpiresWhileNoMasterRunsFailsTheJobUnderTheNextMaster",
+    {"TheNextMasterFailsAJobWhoseTimeoutExpiredWhileNoMasterRan",
      {{"running, wait 90s, master 2", "deadline due"}, {"deadline", "job_stopping"}}},
     {"AStoppingJobHasNoApplicationTimeout", {{"running, kill within 1h slowly, pass 45s", "lacks job_stopping"}}},
     {"TheNextDeadlineIsTheEarliestTimeout", {{"gathering", "deadline @30s"}, {"all-registered", "deadline @45s"}}},
@@ -175,7 +175,7 @@ const TestRow kEdges[] = {
      {{"+task=1: running, wait 3s, report worker:0 fails 1", "has restart_began; deadline +2s"}}},
     // The kept outcome is the first attempt's. The scheduler read it before the container was given to the second
     // attempt.
-    {"AnOutcomeOnDiskOfAnEarlierAttemptIsIgnoredForTheNextAttempt",
+    {"AnOutcomeLeftOnDiskByAnEarlierAttemptIsIgnored",
      {{"+task=1: running, report worker:0 fails 1", "has restart_began"},
       {"kill, exit worker:0 unseen kept fails 1", "worker:0 outcome killed unseen"}}},
     // ---- stops
@@ -184,7 +184,7 @@ const TestRow kEdges[] = {
        "10s, master 2, pass 14999ms",
        "nothing"},
       {"pass 1ms", "container_kill_ordered"}}},
-    {"AKillWithTheSameGracePeriodSendsNoSecondStopToAStoppingTask",
+    {"AKillSendsNoSecondStopIfTheTaskStopsWithTheSameGracePeriod",
      {{"job worker*2 registration=24h suspect=5s grace=10s lost-after=60s fresh=5s pytorch gang=1: running, report "
        "worker:0 fails 1",
        "worker:1 told stop"},
@@ -194,7 +194,7 @@ const TestRow kEdges[] = {
        "worker:0 told next 2; worker:1 told release; worker:0 numbered above noted worker:1; worker:1 numbered above "
        "worker:0"}}},
     // ---- ends before the task has run
-    {"AnAttemptThatEndsBeforeItRunsIsFailedIfItReportsAFailureAndLostOtherwise",
+    {"AnAttemptThatEndsBeforeItRunsIsLostUnlessItReportsAFailure",
      {{"+lost=0: gathering, all-registered", "worker:0 is registered"},
       {"{report worker:0 fails 1|exit worker:0}", "worker:0 is {failed|lost}"}}},
     {"AGangRestartIsPossibleBeforeTheGangHasFormed",

@@ -113,7 +113,7 @@ TEST(JobRandomTest, EveryRandomJobEnds) {
   }
 }
 
-TEST(JobRandomTest, TimersOfRandomJobsNeverFireLateAndNeverLoopWithoutADecision) {
+TEST(JobRandomTest, TimersOfRandomJobsFireOnTimeAndNeverSpin) {
   for (uint32_t seed = 0; seed < kSeeds / 2; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     GangRun::Script script = RandomScript(seed);

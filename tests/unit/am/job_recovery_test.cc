@@ -26,7 +26,7 @@ const TestRow kRecovering[] = {
      {{"gathering, reach c-worker-1", "nothing; orders launch worker:0#1 in c-worker-0"}}},
     {"AReconnectedSchedulerReceivesNoLaunchOrdersForRegisteredExecutors", {{"running, reach", "no orders"}}},
     // ---- state that executors report again
-    {"ARegistrationOfARunningExecutorWithANewMasterChangesNothing",
+    {"ARunningExecutorsRegistrationWithANewMasterChangesNothing",
      {{"running, master 2, register worker:0 running 100", "nothing; worker:0 pid 100"}}},
     {"ANewMasterMarksATaskAsRunningWhenTheExecutorRegistersItAsRunning",
      {{"gathering, all-registered, master 2, register worker:0 running 4711", "attempt_ran; worker:0 pid 4711"}}},
@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(JobRecoveryTest, EveryPrefix,
                          testing::Combine(testing::Range<size_t>(0, Stories().size()), testing::Bool()),
                          [](const auto& story) {
                            return std::string(Stories()[std::get<0>(story.param)].name) +
-                                  (std::get<1>(story.param) ? "AfterActing" : "BeforeActing");
+                                  (std::get<1>(story.param) ? "_OrdersPerformed" : "_OrdersNotPerformed");
                          });
 
 // ---- A master dies after any decision of a job that restarts, and the next master reaches the same end.
@@ -322,7 +322,7 @@ INSTANTIATE_TEST_SUITE_P(JobRestartRecoveryTest, EveryPrefixOfARestart,
                          testing::Combine(testing::Range<size_t>(0, RestartStories().size()), testing::Bool()),
                          [](const auto& story) {
                            return std::string(RestartStories()[std::get<0>(story.param)].name) +
-                                  (std::get<1>(story.param) ? "AfterActing" : "BeforeActing");
+                                  (std::get<1>(story.param) ? "_OrdersPerformed" : "_OrdersNotPerformed");
                          });
 
 }  // namespace

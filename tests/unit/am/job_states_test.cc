@@ -17,7 +17,7 @@ namespace {
 using AS = AttemptState;
 using JS = JobState;
 
-TEST(StatesTest, FinalStatesHaveNoTransitionsExceptTheRestartOfADoneTask) {
+TEST(StatesTest, TheOnlyTransitionFromAFinalStateIsTheRestartOfADoneTask) {
   for (const AttemptState state : kAttemptStates) {
     const bool leads_on = std::ranges::any_of(kAttemptSteps, [&](AttemptStep s) { return Next(state, s).has_value(); });
     EXPECT_EQ(leads_on, !IsFinal(state)) << ToString(state);
@@ -134,7 +134,7 @@ void ExpectRefusedUnchanged(JobDriver& driver, const DecisionBody& body) {
   EXPECT_EQ(EveryState(driver), before);
 }
 
-TEST(AttemptStatesTest, EachEventMakesTheAttemptTransitionListedForIt) {
+TEST(AttemptStatesTest, EachEventCausesItsListedAttemptTransition) {
   for (const auto& [from, step, to] : AttemptTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     const bool renews = step == AttemptStep::kRenew;
@@ -220,7 +220,7 @@ DecisionBody ClaimOf(const Job& job, JobStep step) {
   return JobEnded{};
 }
 
-TEST(JobStatesTest, EachEventMakesTheJobTransitionListedForIt) {
+TEST(JobStatesTest, EachEventCausesItsListedJobTransition) {
   for (const auto& [from, step, to] : JobTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     // The same failure fails a job without a budget, and restarts a job with one. The verdict of a stopping job was
@@ -291,7 +291,7 @@ std::set<TaskChange> EverythingThatHappensToATask() {
   return changes;
 }
 
-TEST(JobStatesTest, EachDecisionMakesTheTaskTransitionListedForIt) {
+TEST(JobStatesTest, EachDecisionCausesItsListedTaskTransition) {
   const std::set<TaskChange> changes = EverythingThatHappensToATask();
   for (const auto& [from, step, to] : TaskTransitions()) {
     bool taken = false;

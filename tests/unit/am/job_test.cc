@@ -139,7 +139,7 @@ const TestRow kCalls[] = {
       {"twice register worker:0 ended", "unchanged"}}},
     // A task cannot run without a cluster spec. If the AM believed this report, the barrier would not count the task,
     // and no task could start.
-    {"AHeartbeatThatReportsAnUnstartedTaskAsRunningDoesNotKeepTheGangFromForming",
+    {"TheGangFormsEvenIfAHeartbeatReportsAnUnstartedTaskAsRunning",
      {{"gathering, register worker:0, heartbeat worker:0 running 7, register worker:1", "state RUNNING"}}},
     {"AnUnknownTaskReceivesNoCommand", {{"running", "ps:0 told none; ps:0 numbered 0"}}},
 };
@@ -169,7 +169,7 @@ TEST(JobCallsTest, ARegistrationWithADifferentEndpointForTheSameAttemptIsRejecte
 // ---- Usage that executors report of their attempts: it is shown and kept with the outcome, but it causes no decision.
 
 const TestRow kUsed[] = {
-    {"UsageInAHeartbeatIsShownInTheStatusButNotJournalled",
+    {"ResourceUsageFromHeartbeatsIsShownInTheStatusAndNotJournalled",
      {{"running, used worker:0 1", "nothing"}, {"used worker:0 2", "nothing; worker:0 used 2; worker:1 used nothing"}}},
     {"AHeartbeatWithoutUsageKeepsTheLastUsage", {{"running, used worker:0 1, heartbeat worker:0", "worker:0 used 1"}}},
     {"TheUsageInTheOutcomeReplacesTheLastHeartbeatUsageAndSurvivesAReplay",
@@ -186,7 +186,7 @@ const TestRow kQuiet[] = {
      {{"running, wait 59s, quiet worker:0 100ms 59s, quiet worker:3 40s 59s, pass 1s",
        "verdict says `the job ran longer than 60.0 s (tony.application.timeout); no output from worker:3 for 41.0 "
        "s`"}}},
-    {"ATimeoutVerdictNamesFiveTasksWithoutOutputAndCountsTheOtherSilentTasks",
+    {"ATimeoutVerdictNamesFiveTasksWithoutOutputAndCountsTheRest",
      {{"running, wait 50s, quiet worker:0 20s 50s, quiet worker:1 20100ms 50s, quiet worker:2 20200ms 50s, quiet "
        "worker:3 20300ms 50s, quiet worker:4 20400ms 50s, quiet worker:5 20500ms 50s, quiet worker:6 20600ms 50s, pass "
        "10s",
@@ -221,7 +221,7 @@ const TestRow kWired[] = {
     {"AnExecutorThatRegistersAgainWithOtherPortsIsRejected",
      {{"running, register worker:1 running 100 data=5000", "nothing"},
       {"register worker:1 running 100 {portless|data=5001}", "refused bad_request; nothing"}}},
-    {"OtherTasksReceiveTheNewPortsOfATaskInANewContainer",
+    {"OtherTasksReceiveTheNewPortsOfAReplacedTask",
      {{"gathering, launched driver:0 worker:0 worker:1, register worker:1, exit worker:1, grant worker:1#2", ""},
       {"register worker:1#2 waiting 0 data=77, register driver:0 worker:0", "driver:0 ports ~worker:1.data=77"}}},
 };

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Journals, CorpusTest, testing::ValuesIn(Recorded()), []
 // Shows that the other policy really differs: it would not have decided the restart that it replays.
 class PolicyTest : public CorpusTest {};
 
-TEST_P(PolicyTest, ARecordedJobWouldStopInsteadOfRestartIfThePolicyHadNoRestartBudgets) {
+TEST_P(PolicyTest, ARecordedJobStopsInsteadOfRestartingUnderAPolicyWithoutRestartBudgets) {
   const auto restart = std::ranges::find_if(
       decisions_, [](const Decision& d) { return std::holds_alternative<RestartDecided>(d.body); });
   ASSERT_NE(restart, decisions_.end());

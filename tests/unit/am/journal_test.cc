@@ -145,7 +145,7 @@ TEST_F(JournalTest, AJournalWithATornHeaderStartsEmpty) {
   EXPECT_EQ(read_.size(), 1U);
 }
 
-TEST_F(JournalTest, ADamagedJournalIsRejectedWithThePathAndLeftUnchanged) {
+TEST_F(JournalTest, ADamagedJournalIsLeftUnchangedAndTheErrorNamesItsPath) {
   {
     const auto journal = Opened();
     AppendAndWait(*journal, OneOfEachKind());
@@ -162,7 +162,7 @@ TEST_F(JournalTest, ADamagedJournalIsRejectedWithThePathAndLeftUnchanged) {
   EXPECT_EQ(Bytes(path_), bytes);
 }
 
-TEST_F(JournalTest, OpeningAJournalInAMissingFolderFailsWithThePath) {
+TEST_F(JournalTest, TheErrorForAJournalInAMissingFolderNamesThePath) {
   path_ = (folder_.path() / "no such folder" / "journal").string();
 
   const auto journal = LocalJournal::Open(loop_, path_);
@@ -292,7 +292,7 @@ TEST_F(JournalTest, AFlippedBitIsDetectedAndTheFileIsLeftUnchanged) {
 }
 
 // Decisions are also written to the log, and the last output of a program may be long.
-TEST(DecisionLogTest, ADecisionIsLoggedUpTo400Characters) {
+TEST(DecisionLogTest, ALoggedDecisionIsCutAfter400Characters) {
   const auto logged = [](size_t size) {
     AttemptEnded ended = {.attempt = {{"worker", 0}, 1}, .outcome = {.message = "x"}};
     ended.outcome.message.append(size - ToJson(Decision{{}, ended}).size(), 'x');

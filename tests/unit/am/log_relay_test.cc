@@ -144,7 +144,7 @@ TEST_F(LogRelayTest, TheReleaseOfATaskWaitsUntilItsLogReaderHasTheWholeLog) {
   EXPECT_FALSE(relay_.DelaysRelease({kFirst, 1}));
 }
 
-TEST_F(LogRelayTest, ASlowLogReaderDelaysTheReleaseOfATaskOnlyForALimitedTime) {
+TEST_F(LogRelayTest, AnUnansweredLogQueryDelaysTheReleaseOfATaskOnlyForALimitedTime) {
   Read({Want(kFirst)}, Duration(20'000));
   Taken(kFirst);
   EXPECT_TRUE(relay_.DelaysRelease({kFirst, 1}));

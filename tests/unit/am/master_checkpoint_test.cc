@@ -46,7 +46,7 @@ class MasterCheckpointTest : private CheckpointHome, public ApplicationMasterTes
   JobRecords other_ = LocalJobRecords("");
 };
 
-TEST_F(MasterCheckpointTest, AJobWaitsUntilAKilledJobNoLongerUsesTheCheckpointFolder) {
+TEST_F(MasterCheckpointTest, AJobWaitsForAKilledJobToFreeTheCheckpointFolder) {
   ASSERT_TRUE(other_.WriteKill({.reason = "enough"}).ok());
   FormGang();
   EXPECT_TRUE(IsTold("waits until job " + other_.job().value + ", which uses the checkpoint folder, has ended"));

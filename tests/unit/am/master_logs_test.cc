@@ -118,7 +118,7 @@ TEST_F(MasterLogsTest, AnOutcomeIsAcceptedEvenIfItsLogsCannotBeStored) {
   EXPECT_TRUE(ReportWith("worker:1", Failure(3))->value);
 }
 
-TEST_F(ReportedLogsTest, TheStatusShowsTheLogUrlThatCameWithTheContainer) {
+TEST_F(ReportedLogsTest, TheStatusShowsTheLogUrlOfTheGrantedContainer) {
   master_.OnScheduler(ContainerGranted{{{"worker", 0}, 1}, ContainerOf("worker:0"), "node", "http://node:8042/x"});
   Grant("worker:1");
   journal_.WriteAll();

@@ -82,7 +82,7 @@ TEST_F(MasterRecordsTest, TheEndOfAJobIsReportedOnlyAfterTheFinalStatusIsStored)
   EXPECT_THAT(scheduler_.orders, Contains("finish KILLED"));
 }
 
-TEST_F(MasterRecordsTest, AMasterThatLosesTheSchedulerDuringASlowStoreCallRefusesTheWaitingCalls) {
+TEST_F(MasterRecordsTest, CallsThatWaitForTheStoreAreRefusedIfTheMasterLosesTheScheduler) {
   const auto killed = KillIf("o1");
   auto reported = std::make_shared<Answered<std::monostate>>();
   GrantBothAndRegisterOne();

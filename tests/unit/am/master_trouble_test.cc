@@ -57,7 +57,7 @@ TEST_F(TroubleTest, TheStatusShowsAJournalProblemWhileItLasts) {
   journal_.WriteAll();
   BeginTrouble();
   EXPECT_EQ(StatusNow().trouble,
-            "journal: no space left on device; new tasks start when the journal can be written "
+            "cannot write the journal: no space left on device; new tasks start when the journal can be written "
             "again");
   EndTrouble();
   EXPECT_EQ(StatusNow().trouble, "");
@@ -115,7 +115,7 @@ TEST_F(TroubleTest, AnAwaitCallReceivesTheStopCommandOfAKillDuringAJournalProble
   EXPECT_EQ(command->value->kind, Command::Kind::kStop);
 }
 
-TEST_F(TroubleTest, AnAwaitCallDoesNotReceiveAStartCommandThatIsNotYetJournalled) {
+TEST_F(TroubleTest, AnAwaitCallReceivesAStartCommandOnlyAfterItIsJournalled) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   ASSERT_EQ(journal_.appended.back(), "generation_formed");
@@ -177,7 +177,7 @@ TEST_F(TroubleTest, HeartbeatsAndRegistrationsAreAnsweredDuringAJournalProblem) 
   EXPECT_TRUE(Register("worker:1")->value);
 }
 
-TEST_F(TroubleTest, AnExecutorWhoseAttemptsEndIsNotJournalledIsSentToSearchForAnAmAgain) {
+TEST_F(TroubleTest, AnExecutorMustSearchForAnAmAgainWhileTheEndOfItsAttemptIsNotJournalled) {
   GrantBothAndRegisterOne();
   Register("worker:1");
   journal_.WriteAll();
@@ -218,7 +218,7 @@ TEST_F(TroubleTest, TheWriteOfAFinalStatusIsRetriedUntilItSucceeds) {
   Kill();
   journal_.WriteAll();
   EXPECT_THAT(scheduler_.orders, Not(Contains("finish KILLED")));
-  EXPECT_THAT(StatusNow().trouble, HasSubstr("the job ends when status.json can be written"));
+  EXPECT_THAT(StatusNow().trouble, HasSubstr("the job ends when this file can be written"));
 
   std::filesystem::remove_all(blocked.parent_path());
 

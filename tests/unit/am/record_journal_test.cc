@@ -288,7 +288,7 @@ TEST_F(RecordJournalTest, TheErrorOnOpeningAJournalNamesADamagedOrMissingRecord)
   EXPECT_THAT(OpenError(3).message, HasSubstr("store/3: damaged at byte "));
 
   store_->Erase(2);
-  EXPECT_EQ(OpenError(4).message, "store/3: damaged: record 2 is missing before it");
+  EXPECT_EQ(OpenError(4).message, "store/3: the journal is damaged: record 2 is missing before this one");
 }
 
 // Masters follow each other while the store loses answers. Each master may find its journal sealed in the middle of its

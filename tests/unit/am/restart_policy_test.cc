@@ -75,7 +75,7 @@ TEST(RestartPolicyTest, RestartsAfterProgramFailuresUseTheTaskRestartBudget) {
     EXPECT_EQ((Judge{Tasks().Restarts(kTask, 1).Build()}.Say("worker:0", Of(cls))), "task") << ToString(cls);
 }
 
-TEST(RestartPolicyTest, NoRestartBudgetCoversOomsConfigurationErrorsOrKills) {
+TEST(RestartPolicyTest, NoRestartFollowsAnOomOrAConfigurationErrorOrAKill) {
   const Judge judge{Tasks().Restarts(kTask, 9).Restarts(kGang, 9).Build()};
   for (const auto cls :
        {OutcomeClass::kUserConfig, OutcomeClass::kOom, OutcomeClass::kKilled, OutcomeClass::kAbandoned})
@@ -169,7 +169,7 @@ TEST(RestartPolicyTest, ARestartCountsAgainstTheBudgetUntilTheExactEndOfTheTimeW
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "task");
 }
 
-TEST(RestartPolicyTest, ARestartCountsAgainstTheBudgetForEverWithoutATimeWindow) {
+TEST(RestartPolicyTest, ARestartAlwaysCountsAgainstABudgetWithoutATimeWindow) {
   const Judge judge{Tasks().Restarts(kTask, 1).Build(), {Charged(kTask, "worker:0", 1'000'000 * kMinute)}};
   EXPECT_EQ(judge.Say("worker:0", Failure(1)), "restart budget used up: task 1 of 1");
 }

@@ -36,14 +36,14 @@ TEST(DeathRuleTest, TheJobEndsIfTheMasterDiesFiveTimesBeforeItBecomesLeader) {
   EXPECT_EQ(TextOf(rule.Ended(Exited(70), false, "", /*ended_job=*/true)), "leave 70");
 }
 
-TEST(DeathRuleTest, AMasterThatDiesAfterBecomingLeaderIsRestartedAnyNumberOfTimes) {
+TEST(DeathRuleTest, AMasterThatDiesAfterBecomingLeaderIsAlwaysRestarted) {
   DeathRule rule;
   for (int i = 0; i < 4; ++i) (void)rule.Ended(kKilled, false, "", false);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(TextOf(rule.Ended(kKilled, /*led=*/true, "", false)), "start after 0");
   EXPECT_EQ(TextOf(rule.Ended(kKilled, false, "", false)), "start after 100");
 }
 
-TEST(DeathRuleTest, AMasterThatExitsAsUnavailableIsRestartedAfter5SecondsAnyNumberOfTimes) {
+TEST(DeathRuleTest, AMasterThatExitsWithCodeUnavailableIsAlwaysRestartedAfter5Seconds) {
   DeathRule rule;
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(TextOf(rule.Ended(Exited(static_cast<int>(ErrorCode::kUnavailable)), false, "HDFS is away", false)),

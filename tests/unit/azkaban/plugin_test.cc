@@ -44,7 +44,7 @@ std::string Left(const std::string& given) {
 }
 
 const TestRow kOutputs[] = {
-    {"EachOutputIsPassedOnUnderItsNameAndATonyOutputName",
+    {"EachOutputBecomesAPropertyWithAndWithoutThePrefixTonyOutput",
      {{"accuracy=0.97 | data.rows=1500",
        "accuracy=0.97 | data.rows=1500 | tony.output.accuracy=0.97 | tony.output.data.rows=1500"}}},
     {"AnOutputNameMayStartWithAReservedName",
@@ -59,7 +59,7 @@ const TestRow kOutputs[] = {
      {{"path={${x}|a $(date) b|/models/${run}}", "^; 1 notes: "},
       {"path=${x} | model=${x}", "^; 2 notes: "},
       {"price=5 $", "price=5 $ | tony.output.price=5 $"}}},
-    {"TheModelPathIsTheOutputTonyModelPathOrElseModelPathOrElseModel",
+    {"TheModelPathIsTakenFromTonyModelPathThenModelPathThenModel",
      {{"model=/a", "model=/a | tony.model.path=/a | tony.output.model=/a"},
       {"model=/a | model.path=/b", "~ | tony.model.path=/b | "},
       {"model.path=/b | tony.model.path=/c",
@@ -67,7 +67,7 @@ const TestRow kOutputs[] = {
 };
 TABLE_TEST(OutputPropertiesTest, kOutputs, Gives(Left));
 
-TEST(OutputPropertiesTest, AnOutputWithAReservedNameIsPassedOnOnlyUnderItsTonyOutputName) {
+TEST(OutputPropertiesTest, AnOutputWithAReservedNameBecomesAPropertyOnlyWithThePrefixTonyOutput) {
   for (const std::string& name : Alternatives(
            "{command|command.1|type|env.PATH|working.dir|retries|retry.backoff|user.to.proxy|dependencies|"
            "tony.worker.instances|azkaban.flow.execid|executes|src_dir|worker_env.X|main.args|jvm.args|classpath|"
@@ -88,7 +88,7 @@ TEST(OutputPropertiesTest, AStepWithoutOutputsPassesOnTheJobIdAndTheLogLocation)
   EXPECT_THAT(made.notes, IsEmpty());
 }
 
-TEST(OutputPropertiesTest, ThePropertyTonyJobUrlIsTheUrlOfTheJobsPageIfTheLogsAreNotInAFolder) {
+TEST(OutputPropertiesTest, TheTonyJobUrlPropertyNamesTheJobPageIfTheLogsAreInYarn) {
   auto made = PropertiesForNextSteps({"application_1_2"}, "yarn logs", "http://rm/proxy/application_1_2/", {});
   EXPECT_EQ(made.values["tony.job.logs"], "yarn logs");
   EXPECT_EQ(made.values["tony.job.url"], "http://rm/proxy/application_1_2/");
@@ -123,7 +123,7 @@ TEST(PluginFolderTest, PropertiesFilesAreReadAsLatin1AsInJava) {
   EXPECT_EQ(ValueOf("bad=\\u12\n", "bad"), "file:1: malformed \\u escape: expected four hexadecimal digits");
 }
 
-TEST(PluginFolderTest, AnUpgradeReplacesTheCommandPropertyAndNoOtherByte) {
+TEST(PluginFolderTest, AnUpgradeReplacesOnlyTheCommandProperty) {
   const std::string before = "# caf\xE9 \\\n!x\n\n  tony.a = 1\\\n   2\r\n", after = "tony.b:3\nenv.X=\xE9";
   EXPECT_EQ(WithValue(before + "command=/old\n" + after, "command", "/new"), before + "command=/new\n" + after);
   EXPECT_EQ(WithValue(before + " command : /old \\\n  more\n" + after, "command", "/new"),
@@ -135,7 +135,7 @@ TEST(PluginFolderTest, AnUpgradeToTheSameCommandLeavesTheFileUnchanged) {
   EXPECT_EQ(WithValue(text, "command", "/same"), text);
 }
 
-TEST(PluginFolderTest, SettingAKeyReplacesItsDuplicateLinesByOneLine) {
+TEST(PluginFolderTest, SettingAKeyMergesItsDuplicateLinesIntoOneLine) {
   EXPECT_EQ(WithValue("command=/a\nx=1\ncommand=/b\n", "command", "/c"), "command=/c\nx=1\n");
 }
 
@@ -229,7 +229,7 @@ TEST_F(InstallFilesTest, AnUpgradeKeepsFilesThatTheAdministratorAddedToThePlugin
   EXPECT_FALSE(fs::exists(jobtypes_ / "t/bin"));
 }
 
-TEST_F(InstallFilesTest, TheInstallersWorkFolderIsBesideTheJobTypesFolderAndIsRemovedAfterTheInstallation) {
+TEST_F(InstallFilesTest, TheInstallerRemovesItsWorkFolderBesideTheJobTypesFolder) {
   {
     const auto work = WorkFolder::Make(jobtypes_);
     ASSERT_TRUE(work.ok()) << work.error().message;
@@ -269,7 +269,7 @@ TEST_F(InstallFilesTest, TheBackupOfAReplacedPluginGetsTheFirstUnusedNumber) {
 
 // ---- help
 
-TEST(VerbHelpTest, TheOptionsHelpAndHWithDashesRequestTheHelpText) {
+TEST(VerbHelpTest, OnlyHelpOptionsWithDashesRequestTheHelpText) {
   for (const char* word : {"--help", "-help", "-h"}) EXPECT_TRUE(RequestsHelp({"/jobtypes", word})) << word;
   EXPECT_FALSE(RequestsHelp({}));
   EXPECT_FALSE(RequestsHelp({"help", "--json"}));

@@ -210,8 +210,8 @@ TEST_F(StepPropertiesTest, AnInvalidValueIsReportedWithTheStepsPropertiesAsItsOr
 // ---- the properties that request too much
 
 const Error kRefused = {ErrorCode::kInvalid,
-                        "the job requests 36864 MB of memory (5 tasks: ps 1 x 4096 MB, worker 4 x 8192 MB), this "
-                        "machine has 7800 MB; set tony.worker.memory or tony.worker.instances"};
+                        "the job requests 36864 MB of memory (5 tasks: ps 1 x 4096 MB, worker 4 x 8192 MB), and this "
+                        "machine has 7800 MB; lower tony.worker.memory or tony.worker.instances"};
 
 RoleSpec Role(const std::string& name, int instances, int gpus = 0) {
   RoleSpec role;

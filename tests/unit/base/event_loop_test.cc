@@ -74,7 +74,7 @@ TEST_F(EventLoopTest, TimersFireInOrderAndNotEarly) {
   EXPECT_THAT(order, ElementsAre(1, 2));
 }
 
-TEST_F(EventLoopTest, ATimerSetInThePastFiresInTheLoopAndNotInsideTheCallThatSetsIt) {
+TEST_F(EventLoopTest, ATimerWithAPastTimeFiresInTheLoopAndNotInsideTheCallThatSetsIt) {
   bool fired = false;
   const auto timer = loop.At(Instant::min(), [&] { fired = true, loop.Stop(); });
   EXPECT_FALSE(fired);

@@ -31,7 +31,7 @@ TEST(ResultTest, TryAssignReturnsTheValueOfASuccessfulResult) {
   EXPECT_EQ(*sum, 5);
 }
 
-TEST(ResultTest, TryReturnsTheErrorOfAStatusAndOfAResult) {
+TEST(ResultTest, TryReturnsTheErrorOfAFailedStatusOrResult) {
   EXPECT_EQ(Sum(false, 2, 3).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(Sum(true, -1, 3).error().code, ErrorCode::kInvalid);
   EXPECT_EQ(Sum(true, 1, -3).error().message, "negative");

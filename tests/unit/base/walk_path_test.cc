@@ -35,7 +35,7 @@ class WalkPathTest : public testing::Test {
   WalkedPath walked_;
 };
 
-TEST_F(WalkPathTest, AFolderThatOnlyTheUserCanReplaceIsOpenedWithoutAReportedRisk) {
+TEST_F(WalkPathTest, NoRiskIsReportedForAFolderThatOnlyTheUserCanReplace) {
   EXPECT_EQ(Risk(home_, getuid()), nullptr);
   struct stat info {};
   ASSERT_EQ(stat(home_.c_str(), &info), 0);
@@ -53,7 +53,7 @@ TEST_F(WalkPathTest, RelativeAndAbsoluteLinksInAPathAreFollowed) {
   EXPECT_EQ(walked_.info.st_ino, info.st_ino);
 }
 
-TEST_F(WalkPathTest, AMissingFolderInAPathIsNotAnErrorAndNoFolderIsOpened) {
+TEST_F(WalkPathTest, WalkingAPathWithAMissingFolderSucceedsAndOpensNoFolder) {
   EXPECT_EQ(Risk(home_ / "none/at/all", getuid()), nullptr);
   EXPECT_FALSE(walked_.folder.valid());
 }
@@ -65,7 +65,7 @@ TEST_F(WalkPathTest, APathThroughAFileOrALinkToItselfIsRefused) {
   EXPECT_EQ(WalkPath(At("loop")).error().code, ErrorCode::kCannotWrite);
 }
 
-TEST_F(WalkPathTest, AWorldWritableParentFolderIsReportedAsARiskUnlessTheFolderIsSticky) {
+TEST_F(WalkPathTest, AWorldWritableParentFolderWithoutStickyBitIsReportedAsARisk) {
   fs::permissions(At("a"), fs::perms::others_write, fs::perm_options::add);
   const PathRisk* const risk = Risk(home_, getuid());
   ASSERT_NE(risk, nullptr);
@@ -86,7 +86,7 @@ TEST_F(WalkPathTest, AParentFolderOwnedByAnotherUserIsReportedAsARisk_RootOnly) 
   EXPECT_NE(Risk(home_, kBob), nullptr);
 }
 
-TEST_F(WalkPathTest, ALinkOrAStickyFolderEntryOwnedByAnotherUserIsReportedAsARisk_RootOnly) {
+TEST_F(WalkPathTest, AnEntryOfAStickyFolderIsReportedAsARiskIfAnotherUserOwnsTheEntry_RootOnly) {
   fs::permissions(temp_.path(), fs::perms::all | fs::perms::sticky_bit);
   fs::create_directory_symlink(home_, At("link"));
   EXPECT_EQ(Risk(At("link"), 0), nullptr);

@@ -37,7 +37,7 @@ std::string Refused(const Words& arguments) {
   return line.error().message;
 }
 
-TEST(CommandLineTest, AnOptionMayHaveASingleOrDoubleDashAndAnEqualsSignOrSpaceBeforeItsValue) {
+TEST(CommandLineTest, OptionsAcceptOneOrTwoDashesAndAnOptionalEqualsSign) {
   for (const Words& form : {Words{"-executes", "a b"}, {"--executes", "a b"}, {"--executes=a b"}, {"-executes=a b"}})
     EXPECT_EQ(Parsed(form).Value("executes"), "a b");
 }
@@ -72,17 +72,19 @@ TEST(CommandLineTest, AnUnknownOptionIsRefusedWithTheNearestKnownOption) {
   EXPECT_THAT(Refused({"---json"}), HasSubstr("---json"));
 }
 
-TEST(CommandLineTest, ExtraWordIsRefused) { EXPECT_THAT(Refused({"spec.xml", "train.py"}), HasSubstr("\"train.py\"")); }
+TEST(CommandLineTest, AnExtraPositionalArgumentIsRefused) {
+  EXPECT_THAT(Refused({"spec.xml", "train.py"}), HasSubstr("\"train.py\""));
+}
 
 TEST(CommandLineTest, AnOptionWithoutItsValueIsRefused) {
   EXPECT_THAT(Refused({"-executes"}), HasSubstr("needs a value: COMMAND"));
 }
 
-TEST(CommandLineTest, AnOptionWithASingleValueIsRefusedWhenGivenTwice) {
+TEST(CommandLineTest, ANonRepeatableOptionIsRefusedIfItIsGivenTwice) {
   EXPECT_THAT(Refused({"-executes", "a", "--executes=b"}), HasSubstr("given twice"));
 }
 
-TEST(CommandLineTest, TheFirstValueOfARepeatedTonyOptionWinsAndTheRepetitionIsReported) {
+TEST(CommandLineTest, TheFirstOfRepeatedSrcDirOptionsWinsAndTheRepetitionIsReported) {
   const VerbSpec verb{.name = "run", .options = {{"src_dir", OptionSpec::Kind::kFirst, "PATH", "text"}}};
   const auto line = CommandLine::Parse(verb, {"-src_dir", "a", "--src_dir=b", "-src_dir", "c"});
   ASSERT_TRUE(line.ok());
@@ -104,7 +106,7 @@ TEST(CommandLineTest, EverySubcommandHasAnOptionTableWithoutDuplicates) {
   }
 }
 
-TEST(NearestTest, TheNearestWordIsFoundForATypoButNotForAnUnrelatedWord) {
+TEST(NearestTest, ATypoHasANearestWordAndAnUnrelatedWordHasNone) {
   EXPECT_EQ(Nearest("sumbit", {"submit", "status"}), "submit");
   EXPECT_EQ(Nearest("x", {"submit", "status"}), "");
   EXPECT_EQ(Nearest("", {"submit"}), "");

@@ -44,7 +44,7 @@ TEST(ContractOptionsTest, ASubmitWithoutOptionsHasNoRequestIdAndNoOwner) {
   EXPECT_EQ(order.claim, Claim());
 }
 
-TEST(ContractOptionsTest, SubmitOptionsSetTheRequestIdTheOwnerTheSubmissionAndTheWatchTimeout) {
+TEST(ContractOptionsTest, SubmitOptionsSetTheRequestIdOwnerSubmissionNumberAndWatchTimeout) {
   const SubmitOrder order = Order({"--request-id", "airflow://dag/run 1/t\u00e4sk/-1", "--owner", "o1", "--submission",
                                    "3", "--on-existing=attach", "--watch-timeout", "1.5"});
   EXPECT_EQ(order.request.value, "airflow://dag/run 1/t\u00e4sk/-1");
@@ -53,7 +53,7 @@ TEST(ContractOptionsTest, SubmitOptionsSetTheRequestIdTheOwnerTheSubmissionAndTh
   EXPECT_EQ(order.claim, (Claim{{"o1"}, Duration(1500)}));
 }
 
-TEST(ContractOptionsTest, TheOptionsSubmissionAndOnExistingAreRefusedWithoutARequestId) {
+TEST(ContractOptionsTest, TheSubmissionOptionAndTheOnExistingOptionRequireARequestId) {
   EXPECT_EQ(Order({"--owner", "o1"}).claim.owner.value, "o1");
   EXPECT_THAT(RefusedOrder({"--submission", "1"}), HasSubstr("--submission needs --request-id"));
   EXPECT_THAT(RefusedOrder({"--on-existing", "never"}), HasSubstr("--on-existing needs --request-id"));
@@ -102,7 +102,7 @@ TEST(ContractOptionsTest, AKillWithAnInvalidOwnerWatcherOrDelayIsRefused) {
     EXPECT_EQ(ReadKillRequest(LineOf("kill", words), FromMillis(0)).error().code, ErrorCode::kUsage) << words[1];
 }
 
-TEST(ContractOptionsTest, ASubmitWithAnOwnerIsARetryUnlessTheOptionFirstTryIsGiven) {
+TEST(ContractOptionsTest, AnOwnerWithoutTheFirstTryOptionMarksTheSubmitAsARetry) {
   const auto asker = [](Words words) {
     words.insert(words.begin(), {"--request-id", "r"});
     return ReadSubmitOrder(LineOf("submit", words))->ask.asker;

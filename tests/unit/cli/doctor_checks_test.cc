@@ -61,7 +61,7 @@ TEST(DoctorServiceTest, AUserServiceIsFoundAndTheSystemdUserManagerIsIgnored) {
   EXPECT_EQ(ServiceIn(manager + "app.slice/run-u1.scope\n"), "");
 }
 
-TEST(DoctorServiceTest, AProcessInALoginSessionScopeOrContainerIsNotInAService) {
+TEST(DoctorServiceTest, NoServiceIsFoundForAProcessInALoginSessionAScopeOrAContainer) {
   for (const char* cgroups : {"0::/user.slice/user-1000.slice/session-3.scope\n", "0::/\n", "", "garbage", "0::\n:::",
                               "0::/system.slice/a.service/run-1.scope\n", "9:cpu:/system.slice/b.service\n"})
     EXPECT_EQ(ServiceIn(cgroups), "") << cgroups;

@@ -16,7 +16,7 @@ TEST(ErrorJsonTest, EachErrorCodeHasItsDocumentedClassName) {
   for (const auto& [code, name] : rows) EXPECT_EQ(ClassName(code), name);
 }
 
-TEST(ErrorJsonTest, OnlyAnUnavailableErrorIsRetryable) {
+TEST(ErrorJsonTest, OnlyErrorsOfClassUnavailableAreRetryable) {
   for (const ErrorCode code : {kUsage, kInvalid, kNotFound, kUnavailable, kInternal, kCannotWrite, kNotPermitted}) {
     const auto error = boost::json::parse(ErrorJson({code, "open \"x\": no"}));
     EXPECT_EQ(error.at("code"), static_cast<int>(code));

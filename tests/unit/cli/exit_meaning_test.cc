@@ -52,7 +52,7 @@ TEST(ExitMeaningTest, AJobsRuleForAnExitCodeHidesTheBuiltInRulesForThatCode) {
   EXPECT_THAT(NamesAbout("SIGKILL", extra), testing::SizeIs(4));
 }
 
-TEST(ExitMeaningTest, StderrCanDecideTheCauseOfExit1Or137ButNotOfExit0Or193) {
+TEST(ExitMeaningTest, StderrCanDecideTheCauseOnlyForAnAmbiguousExit) {
   const auto may_decide = [](std::string_view word) { return StderrMayDecide(RulesAbout(*ParseAskedExit(word), {})); };
   for (const char* word : {"1", "137", "127", "SIGABRT"}) EXPECT_TRUE(may_decide(word)) << word;
   for (const char* word : {"0", "193", "194", "-100"}) EXPECT_FALSE(may_decide(word)) << word;
@@ -79,7 +79,7 @@ TEST(ExitMeaningTest, TheExplanationOfAnExitShowsTheClassTheRestartPolicyAndTheR
   EXPECT_THAT(ExplainText(RulesAbout({.exit_code = 127}, {})),
               AllOf(HasSubstr("command-not-found\n"), HasSubstr("not-found\n")));
   EXPECT_THAT(ExplainText(RulesAbout({.signal = 15}, {})), HasSubstr("restart  yes, the first time"));
-  EXPECT_THAT(ExplainText(RulesAbout({.scheduler_status = -102}, {})), HasSubstr("restart  yes, and"));
+  EXPECT_THAT(ExplainText(RulesAbout({.scheduler_status = -102}, {})), HasSubstr("restart  yes, and the restart is not"));
   EXPECT_EQ(ExplainText({}), "success\n");
 }
 

@@ -119,7 +119,7 @@ TEST(LiveTableTest, AJobThatWaitsForContainersShowsThePendingReason) {
   EXPECT_THAT(Table(status), Not(HasSubstr("waits for"))) << "it is over";
 }
 
-TEST(LiveTableTest, ATerminalOf40ColumnsShowsOnlyTheTableColumnsTaskStateTimeAndMemory) {
+TEST(LiveTableTest, ANarrowTerminalShowsOnlyTheColumnsTaskStateTimeAndMemory) {
   JobStatus status = Job({Task("worker", 0, "running"), Task("worker", 1, "running")});
   status.delay = "waits for 8192 MB of memory: 2 jobs are before it";
   EXPECT_EQ(Table(status, 24, 40),

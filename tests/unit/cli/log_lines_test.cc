@@ -45,7 +45,7 @@ TEST_F(LogLinesTest, ALogLineIsSearchedWhenItIsCompleteOrTheLogEnds) {
   EXPECT_EQ(told_.size(), 3u);
 }
 
-TEST_F(LogLinesTest, AnEndlessLineIsSearchedInPiecesOfAMegabyteInsteadOfBeingBuffered) {
+TEST_F(LogLinesTest, ALineLongerThanAMegabyteIsSearchedInPieces) {
   LogLines lines = Search("x{3}");
   const std::string part(600'000, 'x');
   for (uint64_t i = 1; i <= 4; ++i) lines(Text(part, i * part.size()));
@@ -60,13 +60,13 @@ TEST_F(LogLinesTest, AnInvalidRegularExpressionIsReportedWithThePositionOfTheErr
   EXPECT_THAT(wrong.error().message, HasSubstr("from character 6 on"));
 }
 
-TEST_F(LogLinesTest, AnExpressionThatIsExponentialInBacktrackingEnginesIsMatchedFast) {
+TEST_F(LogLinesTest, ARegularExpressionWithNestedRepetitionIsMatchedFast) {
   const auto slow = LogPattern::Parse("(a*)*(a*)*b");
   ASSERT_TRUE(slow.ok());
   EXPECT_FALSE(slow->IsIn(std::string(100'000, 'a')));
 }
 
-TEST_F(LogLinesTest, TheLastLinesOfOneStreamAreReportedBeforeTheLastLinesOfTheNextStream) {
+TEST_F(LogLinesTest, TheLastLinesAreReportedOneStreamAfterAnother) {
   LastLinesPerStream last(2);
   for (int i = 1; i <= 5; ++i) {
     const std::string line = StrCat("line ", i, "\n");

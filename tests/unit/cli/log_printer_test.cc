@@ -28,7 +28,7 @@ TEST_F(LogPrinterTest, EachLineIsPrefixedWithItsTaskAndStderrLinesAreMarked) {
             "worker:0   | late\n");
 }
 
-TEST_F(LogPrinterTest, LinesOfProcessesOtherThanTheFirstShowTheProcessNumber) {
+TEST_F(LogPrinterTest, LinePrefixesShowTheProcessNumberExceptForTheFirstProcess) {
   LogPrinter print = Printer({.prefixed = true});
   print({Worker(0), "stdout", "one\n"});
   print({Worker(0), "stdout", "two", 1});
@@ -64,7 +64,7 @@ TEST_F(LogPrinterTest, EscapeSequencesAndOverwrittenTextAreRemovedOnATerminal) {
   EXPECT_EQ(out_, "worker:0 | red\nworker:0 | 100%\n");
 }
 
-TEST_F(LogPrinterTest, EachLineBeginsWithItsTimeOrADashIfTheTimeIsUnknown) {
+TEST_F(LogPrinterTest, EachLineShowsItsTimeOrADashIfTheTimeIsUnknown) {
   const Instant when = FromMillis(1'764'166'740'123);
   LogPrinter several = Printer({.prefixed = true, .timestamps = true});
   several({Worker(0), "stdout", "one\n", 0, 4, when});

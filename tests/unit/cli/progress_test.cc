@@ -101,15 +101,15 @@ TEST(ProgressTest, TheVerdictShowsTheFirstCauseTheStderrTailAndTheLogsCommand) {
   EXPECT_EQ(VerdictText(status, LocalJobRecords("/h/jobs/local-1")),
             "job local-1 FAILED after 1 min 2 s\n"
             "  first cause: worker:1 failed on 127.0.0.1: signal 11 (SIGSEGV)\n"
-            "  its last lines on stderr:\n    a\n    b\n"
+            "  last lines on stderr:\n    a\n    b\n"
             "  more: tony logs local-1 worker:1#1\n"
             "  logs: /h/jobs/local-1/logs\n");
 }
 
-TEST(ProgressTest, AJobWithoutAMasterIsReportedWithTheRestartCommand) {
+TEST(ProgressTest, TheStatusOfAJobWithoutAMasterNamesTheCommandThatRestartsTheMaster) {
   const KnownStatus known = {.status = Running({Worker(0, "running", 77)}), .am_reachable = false, .unruled = true};
   const std::string text = StatusText(known, LocalJobRecords("/h/jobs/local-1"), FromMillis(0));
-  EXPECT_THAT(text, HasSubstr("no application master runs for this job; tony wait local-1 restarts it"));
+  EXPECT_THAT(text, HasSubstr("no application master runs for this job; tony wait local-1 starts one"));
   EXPECT_THAT(text, Not(HasSubstr("cannot be reached")));
 }
 
@@ -192,7 +192,7 @@ TEST(ProgressTest, TheBeginningAndTheEndOfDegradedOperationAreReported) {
   EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the job is no longer degraded"));
 }
 
-TEST(ProgressTest, TheStatusCommandShowsTheRestartsTheDegradationAndTheAttempts) {
+TEST(ProgressTest, TheStatusCommandShowsTheDegradedStateTheRestartsAndTheAttempts) {
   JobStatus status = Restarted("RUNNING", {2});
   status.trouble = "journal: no space left on device";
   status.tasks[0].attempt = 2;

@@ -36,7 +36,7 @@ TEST(ScreenTest, AShrunkenBlockLeavesNoOldRowsOnTheScreen) {
   EXPECT_EQ(reader.Text(), "x\n");
 }
 
-TEST(ScreenTest, ABlockDrawnAfterTheTerminalBecomesNarrowerReplacesTheWholeOldBlock) {
+TEST(ScreenTest, ARedrawInANarrowerTerminalReplacesTheWholeOldBlock) {
   ScreenReader reader(kSize);
   Screen screen;
   reader.Take(screen.Draw({"above"}, {"job RUNNING 0:01", "worker 3 running"}, kSize));
@@ -54,7 +54,7 @@ TEST(ScreenTest, ALongLineAboveTheBlockIsWrappedAtBlanks) {
   EXPECT_EQ(reader.Text(), "restart 1 (task):\n    worker:0 failed\njob RUNNING\n");
 }
 
-TEST(ScreenTest, AWordLongerThanARowStaysWholeAndTheBlockStaysInPlace) {
+TEST(ScreenTest, AWordLongerThanARowIsPrintedCompletelyAboveTheBlock) {
   for (const size_t length : {19, 20, 21, 40, 41}) {
     ScreenReader reader({9, 20});
     Screen screen;
@@ -69,7 +69,7 @@ TEST(ScreenTest, AWordLongerThanARowStaysWholeAndTheBlockStaysInPlace) {
 }
 
 // Six wide characters need three rows where two and a half characters fit into a row.
-TEST(ScreenTest, ErasingABlockCountsTheRowsIntoWhichWideCharactersWrap) {
+TEST(ScreenTest, AllWrappedRowsOfABlockOfWideCharactersAreErased) {
   Screen screen;
   screen.Draw({}, {"\u753b\u50cf\u5b66\u7fd2\u540d\u524d"}, kSize);
   EXPECT_EQ(screen.Draw({}, {}, {6, 5}), "\r\x1b[3A\x1b[J");

@@ -16,7 +16,7 @@ TEST(TerminalTest, EscapeAndControlCharactersAreReplaced) {
   EXPECT_EQ(SafeText("two\nlines\tand\rmore"), "two\nlines\tand?more");
 }
 
-TEST(TerminalTest, AUnicodeTextDirectionOverrideIsReplaced) {
+TEST(TerminalTest, TheUnicodeRightToLeftOverrideIsReplaced) {
   EXPECT_EQ(SafeLine("a\xE2\x80\xAE"
                      "b"),
             "a?b");
@@ -27,7 +27,7 @@ TEST(TerminalTest, InvalidUtf8IsReplacedAndTextOfAnyLanguageIsKept) {
   EXPECT_EQ(SafeLine("caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC"), "caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC");
 }
 
-TEST(TerminalTest, ALogKeepsItsColoursButNoOtherEscapeSequences) {
+TEST(TerminalTest, AllEscapeSequencesExceptColoursAreRemovedFromALog) {
   EXPECT_EQ(SafeLog("\x1b[31mred\nplain", true), "\x1b[31mred\x1b[0m\nplain");
   EXPECT_EQ(SafeLog("\x1b[1;32mok", true), "\x1b[1;32mok\x1b[0m");
   EXPECT_EQ(SafeLog("\x1b[31mred\x1b[0m", false), "red");
@@ -60,7 +60,7 @@ TEST(TerminalTest, CharacterWidthsMatchTheUnicodeTables) {
   EXPECT_EQ(TextWidth("\xED\x95\x9C"), 2u) << "Hangul";
 }
 
-TEST(TerminalTest, CutTextEndsWithDotsAndNeverSplitsACharacter) {
+TEST(TerminalTest, TextIsCutBetweenCharactersAndEndsWithDots) {
   EXPECT_EQ(CutToWidth("worker:0", 8), "worker:0");
   EXPECT_EQ(CutToWidth("worker:10", 8), "worker..");
   EXPECT_EQ(CutToWidth("\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", 5), "\xE6\x97\xA5..");

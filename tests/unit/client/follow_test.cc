@@ -185,7 +185,7 @@ TEST_F(FollowTest, AKeeperThatIsSlowToStartIsNotStartedTwice) {
   EXPECT_EQ(launcher_.starts, 1);
 }
 
-TEST_F(FollowTest, NoKeeperRestartIsReportedWhenAnotherProcessHasStartedTheKeeper) {
+TEST_F(FollowTest, AKeeperRestartByAnotherProcessIsNotReported) {
   launcher_.on_start = BeOver;
   launcher_.someone_else_does = true;
   Follower follower(loop_, records_, launcher_, Sink());
@@ -211,7 +211,7 @@ TEST_F(FollowTest, EachChangeOfThePendingReasonIsReported) {
   EXPECT_EQ(launcher_.starts, 0);
 }
 
-TEST_F(FollowTest, AKillOfAJobWhoseFirstMasterHasNotStartedIsSentToTheArbiter) {
+TEST_F(FollowTest, AKillOfAJobWhoseFirstMasterHasNotStartedIsSentToTheScheduler) {
   launcher_.up = true;
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -224,7 +224,7 @@ TEST_F(FollowTest, AKillOfAJobWhoseFirstMasterHasNotStartedIsSentToTheArbiter) {
 }
 
 // No process listens at the address of the lease, as after the death of an AM.
-TEST_F(FollowTest, TheSchedulerExecutesAKillThatNamesTheCurrentOwnerWhenNoMasterRuns) {
+TEST_F(FollowTest, AKillIsSentToTheSchedulerIfNoMasterRunsAndTheOwnerMatches) {
   launcher_.waits =
       "has no application master; YARN is starting attempt 2: the container of the application master is being started";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
@@ -253,7 +253,7 @@ TEST_F(FollowTest, TheSchedulerExecutesAKillThatNamesTheCurrentOwnerWhenNoMaster
   EXPECT_FALSE(end_) << "the records are read again for the verdict";
 }
 
-TEST_F(FollowTest, TheSchedulerExecutesAnUnrecordedKillIfTheKillNamesTheLastKnownOwner) {
+TEST_F(FollowTest, AnUnrecordedKillIsSentToTheSchedulerIfItNamesTheLastKnownOwner) {
   launcher_.waits = "its store is away";
   ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
   Follower follower(loop_, records_, launcher_, Sink());
@@ -372,7 +372,8 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedThroughItsFilesWithoutConnect
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
   ASSERT_EQ(notes_.size(), 1u) << "once is enough";
-  EXPECT_NE(notes_[0].find("not sent over TCP; reading the job's files instead"), std::string::npos) << notes_[0];
+  EXPECT_NE(notes_[0].find("not sent over TCP; this command reads the job's files instead"), std::string::npos)
+      << notes_[0];
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
@@ -388,7 +389,7 @@ TEST_F(FollowTest, ChangingTheOwnerOfAJobOfAnEarlierReleaseReturnsUnavailable) {
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(FollowTest, AKeepersErrorIsReportedOnceAndTheWaitContinues) {
+TEST_F(FollowTest, AnErrorOfTheKeeperIsReportedOnceAndTheFollowerContinues) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   ASSERT_TRUE(records_.WriteStatus(*DegradedStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
@@ -419,9 +420,10 @@ TEST_F(FollowTest, AKillRefusedByTheKeeperOfAJobWithoutAMasterReturnsUnavailable
   ASSERT_TRUE(RunToEnd());
   ASSERT_FALSE(end_->ok());
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(
-      end_->error().message,
-      testing::HasSubstr("(journal: damaged); to end it, kill it without --if-owner, --if-watcher and --delay"));
+  EXPECT_THAT(end_->error().message,
+              testing::HasSubstr("has no application master (journal: damaged), and only an application master knows"));
+  EXPECT_THAT(end_->error().message,
+              testing::HasSubstr("; to end the job, kill it without --if-owner, --if-watcher and --delay"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<std::string> Differs(const std::function<void(ParsedJobSpec&)>& chan
 
 using Names = std::vector<std::string>;
 
-TEST(JobDigestTest, TheDigestDependsOnTheCommandTheRolesTheEnvironmentTheCheckpointsAndTheFiles) {
+TEST(JobDigestTest, TheDigestNamesThePartInWhichTwoJobsDiffer) {
   EXPECT_EQ(Differs([](auto& job) { job.spec.roles[1].command = "train --more"; }), Names{"command"});
   EXPECT_EQ(Differs([](auto& job) { job.spec.framework = FrameworkKind::kJax; }), Names{"command"});
   EXPECT_EQ(Differs([](auto& job) { job.spec.mode = DistributedMode::kFcfs; }), Names{"command"});
@@ -54,7 +54,7 @@ TEST(JobDigestTest, EnvironmentVariablesWhoseConcatenationsAreEqualHaveDifferent
   EXPECT_NE(environment({{"A", "=B"}}), environment({{"A=", "B"}}));
 }
 
-TEST(JobDigestTest, TheDigestDoesNotDependOnTheJobNameTheTimeoutOrTheValuesOfSecrets) {
+TEST(JobDigestTest, TheDigestIgnoresTheJobNameAndTheTimeoutAndTheValuesOfSecrets) {
   EXPECT_EQ(Differs([](auto& job) {
               job.spec.name = "other";
               job.spec.tags = {"try:2"};

@@ -59,7 +59,7 @@ TEST(InterruptsDeathTest, ASecondSignalEndsAProcessWhoseEventLoopIsBlocked) {
       EndedBySignal, "^interrupted; job x continues after (2|15)\n$");
 }
 
-TEST(InterruptsDeathTest, AProcessReconfiguredToEndAtTheSecondSignalSurvivesTheFirstSignal) {
+TEST(InterruptsDeathTest, TheFirstSignalDoesNotEndAProcessIfTheLimitIsRaisedToTwoSignals) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
@@ -92,14 +92,14 @@ TEST(LastKillTest, TheSchedulerEndsTheJobIfTheKillNamesTheLastKnownOwner) {
   EXPECT_THAT(LastKill(arbiter, job, {.reason = "b", .if_owner = {"o1"}}, std::nullopt), HasSubstr("may be lost"));
   EXPECT_EQ(arbiter.ended, "");
   EXPECT_THAT(LastKill(arbiter, job, {.reason = "c", .if_owner = {"o1"}}, known),
-              HasSubstr("is ended in its scheduler"));
-  EXPECT_THAT(LastKill(arbiter, job, {.reason = "d"}, std::nullopt), HasSubstr("is ended in its scheduler"));
+              HasSubstr("the scheduler ends job application_1_0001"));
+  EXPECT_THAT(LastKill(arbiter, job, {.reason = "d"}, std::nullopt), HasSubstr("the scheduler ends job"));
   EXPECT_EQ(arbiter.ended, "application_1_0001 c\napplication_1_0001 d\n");
   arbiter.answer = Error{ErrorCode::kUnavailable, "rm:8032: refused"};
   EXPECT_EQ(
       LastKill(arbiter, job, {.reason = "e"}, std::nullopt),
       "the kill of job application_1_0001 may be lost: rm:8032: refused; \"tony kill application_1_0001\" repeats "
-      "it");
+      "the kill");
   arbiter.answer = false;
   EXPECT_THAT(LastKill(arbiter, job, {.reason = "f"}, std::nullopt), HasSubstr("may be lost; "));
 }

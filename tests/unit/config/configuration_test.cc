@@ -66,7 +66,7 @@ const TestRow kShown[] = {
     {"ARoleNameThatContainsTheWordKeyDoesNotMaskItsSettings",
      {{"tony.monkey.instances=2 | tony.monkey.memory=4g",
        "tony.monkey.memory=4g from job:3 | tony.monkey.gpus=0 from default"}}},
-    {"MainArgsAreMaskedBecauseTheyCanHoldSecrets",
+    {"TheMainArgsPropertyIsMaskedBecauseItCanContainSecrets",
      {{"main.args=-shell_env API_TOKEN=s1", "main.args=******** from job:3"}, {"main.args=", "main.args= from job:3"}}},
 };
 TABLE_TEST(ConfigurationTest, kShown, CheckShown);
@@ -94,7 +94,7 @@ TEST(HadoopXmlWriterTest, AConfigurationIsReadBackAsWritten) {
   EXPECT_THAT(xml, HasSubstr("<final>false</final>"));
 }
 
-TEST(HadoopXmlWriterTest, CharactersThatXmlCannotHoldAreReplaced) {
+TEST(HadoopXmlWriterTest, CharactersThatXmlForbidsAreReplaced) {
   const std::string xml = ToHadoopXml({{"k",
                                         std::string("a\x01"
                                                     "b\0c\xFF"

@@ -47,7 +47,7 @@ std::string ErrorOf(const std::string& text) {
   return document.error().message;
 }
 
-TEST(JobDocumentTest, TheOriginOfEachKeyOrFlagIsItsMemberInTheDocument) {
+TEST(JobDocumentTest, TheOriginOfAKeyOrFlagNamesTheDocumentMemberThatSetsTheValue) {
   const auto document = ReadJobDocument(kWhole, "doc");
   ASSERT_TRUE(document.ok()) << document.error().message;
   const SubmitFlags& flags = document->members;
@@ -120,9 +120,9 @@ const std::string kMembersOfSpec =
 
 const TestRow kDocumentErrors[] = {
     {"AMalformedPropertiesMemberIsRefused",
-     {{R"({"properties": ["a=1"]})", "doc: properties: expected a text or an object KEY: value, not a list"},
+     {{R"({"properties": ["a=1"]})", "doc: properties: expected a text or an object {KEY: value, ...}, not a list"},
       {R"({"properties": "a=1\nb=\\uD800"})", "doc: properties:2: half of a surrogate pair in \\u escapes"},
-      {R"({"properties": "a=1\n\u0000"})", "doc: properties:2: a NUL character"},
+      {R"({"properties": "a=1\n\u0000"})", "doc: properties:2: the text contains a NUL character"},
       {R"({"properties": "<a>"})", "^doc: properties:1: malformed XML"}}},
     {"ANullMemberIsTreatedAsMissing",
      {{R"({"properties": null, "spec": null, "name": null, "executes": null, "tags": null, "env": null, "conf": null,
@@ -140,7 +140,7 @@ const TestRow kDocumentErrors[] = {
       {"{/**/}", "^doc:1: not JSON: "},
       {"{\"name\": \"\\ud800\"}", "^doc:1: not JSON: "},
       {"{\n\"name\": \"\xFF\"}", "doc:2: not valid UTF-8"},
-      {"{}\0"s, "doc:1: a NUL character"},
+      {"{}\0"s, "doc:1: the text contains a NUL character"},
       {"\xEF\xBB\xBF{}", "accepted"},  // an editor's byte order mark
       {"[]", "doc: expected an object, not a list"},
       {"null", "doc: expected an object, not null"}}},
@@ -151,7 +151,7 @@ const TestRow kDocumentErrors[] = {
       {R"({"spec": {"name": 1}, "name": 2})", "accepted"}}},
     {"AJsonDocumentDeeperThan8LevelsOrWithOver20000ValuesIsRefused",
      {{Repeated(100'000, "{\"tags\":["), "^doc:1: nested deeper than 8 levels"},
-      {"{\"tags\":[1" + Repeated(20'000, ",1") + "]}", "^doc:1: more than 20000 values"}}},
+      {"{\"tags\":[1" + Repeated(20'000, ",1") + "]}", "^doc:1: the document has more than 20000 values"}}},
     {"AnUnknownMemberIsReportedWithTheListOfKnownMembers",
      {{R"({"nmae": 1})",
        "doc: unknown member \"nmae\"; known: conf, env, executes, framework, name, properties, python_binary_path, "
@@ -166,9 +166,9 @@ const TestRow kDocumentErrors[] = {
       {R"({"tags": "a"})", "doc: tags: expected a list of texts, not a text"},
       {R"({"tags": ["a", {}]})", "doc: tags[1]: " + kText + "an object"},
       {R"({"resources": ["a,b"]})", "doc: resources[0]: \"a,b\": expected a text without a comma"},
-      {R"({"env": [1]})", "doc: env: expected an object NAME: value, not a list"},
+      {R"({"env": [1]})", "doc: env: expected an object {NAME: value, ...}, not a list"},
       {R"({"spec": 7})", "doc: spec: expected an object, not a number"},
-      {R"({"tasks": true})", "doc: tasks: expected an object ROLE: {...}, not true or false"},
+      {R"({"tasks": true})", "doc: tasks: expected an object {ROLE: {...}, ...}, not true or false"},
       {R"({"tasks": {"worker": 2}})", "doc: tasks.worker: expected an object, not a number"},
       {R"({"tasks": {"worker": {"memory": []}}})", "doc: tasks.worker.memory: " + kText + "a list"},
       {R"({"tasks": {"worker": {"completion": "maybe\n"}}})",
@@ -254,7 +254,7 @@ const TestRow kYaml[] = {
        R"("command": "python train.py --lr 0.1"}}, "env": {"NO": "no", "URL": "http://h:1/"}})"},
       {"\xEF\xBB\xBF{\"a\": [1, null, true, \"\\u00e4\"]}", "{\"a\": [1, null, true, \"\xC3\xA4\"]}"},
       {"--- {}\n...\n", "{}"}}},
-    {"NullTrueAndFalseAreReadAsInYaml12AndYesNoOnOffAreRefused",
+    {"YamlNullAndTrueAreAcceptedAndYesNoOnAndOffAreRefused",
      {{"{~|null|Null|NULL|--- \n}", "null"},
       {"{true|True|TRUE}", "true"},
       {"{yes|No|ON|off}", "~write true or false"}}},
@@ -264,8 +264,8 @@ const TestRow kYaml[] = {
       {"a: *x", "error: 1: *x: this alias has no earlier anchor &x"},
       {"a: &x [*x]", "error: 1: *x: this alias has no earlier anchor &x"},
       {"a: &x {}\nb:\n  <<: *x",
-       "error: 3: << is a merge key, which YAML 1.2 does not have; write the members out, or use an anchor & and an "
-       "alias *"}}},
+       "error: 3: << is a merge key, which YAML 1.2 does not have; write each member out, or repeat the "
+       "whole object by an anchor (&NAME) and an alias (*NAME)"}}},
     {"AYamlDocumentDeeperThan8LevelsOrWithOver20000ValuesIsRefused",
      {{Laughs(), "error: 5: the document has more than 20000 values"},
       {"a: &a [[[[[[1]]]]]]\nb: [*a]", "{\"a\": [[[[[[1]]]]]], \"b\": [[[[[[[1]]]]]]]}"},
@@ -275,8 +275,9 @@ const TestRow kYaml[] = {
     {"AYamlErrorIsReportedWithItsLine",
      {{"a: 1\nb: 2\na: 3", "error: 3: member \"a\" occurs twice"},
       {"a: 1\n[b]: 2", "error: 2: a member's name must be a text"},
-      {"a: !!int 1", "error: 1: the tag \"tag:yaml.org,2002:int\": only !!str, for a text, is accepted"},
-      {"a: !x {}", "error: 1: the tag \"!x\": only !!str, for a text, is accepted"},
+      {"a: !!int 1", "error: 1: the tag \"tag:yaml.org,2002:int\" is not accepted; the only accepted tag is !!str (a "
+                     "text)"},
+      {"a: !x {}", "error: 1: the tag \"!x\" is not accepted; the only accepted tag is !!str (a text)"},
       {"a: 1\n---\nb: 1", "error: 2: the file has a second document; a job is one document"},
       {"# nothing\n", "error: 2: the document is empty"},
       {"a: 1\n\tb: 2", "^error: 2: not YAML: "},
@@ -284,11 +285,11 @@ const TestRow kYaml[] = {
       {"a: \"x", "^error: 1: not YAML: "},
       {"a: 1\nb: \x01", "^error: 2: not YAML: "},
       {"a: \xFF", "^error: 1"},
-      {"a: \0"s, "^error: 1: a NUL character"}}},
+      {"a: \0"s, "^error: 1: the text contains a NUL character"}}},
 };
 TABLE_TEST(DocumentYamlTest, kYaml, Gives(Read));
 
-TEST(DocumentYamlTest, AnUnquotedTextThatYamlReadersInterpretDifferentlyIsRefused) {
+TEST(DocumentYamlTest, AnUnquotedYamlTextWithAnAmbiguousTypeIsRefused) {
   for (const char* text :
        {"2g", "10.0.0.1", "a:b", "1-2", "-x", "y", "e5", "trueish", "yEs", "tRue", "0xg", ".", "..", "1_a"})
     EXPECT_EQ(Read(text), StrCat('"', text, '"'));

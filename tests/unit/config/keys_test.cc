@@ -47,7 +47,7 @@ const TestRow kNearest[] = {
       {"tony.aplication.name", "tony.application.name"},
       {"tony.container.command", "tony.containers.command"},
       {"tony.application.frame-work", "tony.application.framework"}}},
-    {"AVeryDifferentNameHasNoNearestKey",
+    {"NoNearestKeyIsSuggestedForAVeryDifferentName",
      {{"tony.something.entirely.different.from.all", ""}, {std::string(100'000, 'x'), ""}}},
 };
 TABLE_TEST(KeysTest, kNearest, Gives([](const std::string& name) { return std::string(NearestKey(name)); }));

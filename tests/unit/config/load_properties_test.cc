@@ -116,7 +116,7 @@ const TestRow kLoads[] = {
     {"TonyXmlOfTheCurrentFolderIsReadIfNoConfFileIsGiven",
      {{"tony.xml: tony.worker.instances=2", "tony.worker.instances=2 from tony.xml:1"},
       {"tony.xml: tony.worker.instances=2 | other.xml:  | -conf_file other.xml", "tony.worker.instances=not set"}}},
-    {"FlagsOverrideTheSiteFileWhichOverridesTheUsersFile",
+    {"FlagsOverrideTheSiteFileAndTheSiteFileOverridesTonyXml",
      {{"tony.xml: tony.worker.instances=1;tony.yarn.queue=u | site/tony-site.xml: "
        "tony.worker.instances=2;tony.worker.memory=3g",
        "tony.worker.instances=2 from @/site/tony-site.xml:1 | tony.yarn.queue=u from tony.xml:1"},
@@ -135,7 +135,8 @@ const TestRow kLoads[] = {
      {{"-conf_file tony2.xml", "error conf file @/tony2.xml: no such file"},
       {"-conf_file /nowhere/a.properties", "error conf file /nowhere/a.properties: no such file"},
       {"-conf_file @", "error conf file @: a folder, not a file"},
-      {"-conf_file hdfs://nn/job.xml", "error conf file hdfs://nn/job.xml: only files of this machine are read"}}},
+      {"-conf_file hdfs://nn/job.xml", "error conf file hdfs://nn/job.xml: this command can read only files on this "
+                                       "machine"}}},
     {"AYamlFileIsReadAsAJobDocument",
      {{"job.yaml: tasks:\n  worker: {instances: 2}\nconf:\n  tony.worker.memory: 1g\n",
        "tony.worker.instances=2 from tasks.worker.instances | tony.worker.memory=1g from conf"},
@@ -168,7 +169,7 @@ const TestRow kLoads[] = {
      {{"-shell_env A=1,2,B=3 -shell_env E= -shell_env A=x=y,z -container_env 'P=/a:/b,\n c'",
        "tony.execution.env.A=x=y,z from -shell_env | tony.execution.env.E= from -shell_env | "
        "tony.containers.env.P=/a:/b,\n c from -container_env"}}},
-    {"TheCommandIsPythonBinaryPathThenExecutesThenTaskParams",
+    {"TheCommandConsistsOfPythonBinaryPathExecutesAndTaskParams",
      {{"-executes train.py", "tony.containers.command=train.py from -executes"},
       {"-executes train.py -task_params '--steps 5' -python_binary_path venv/bin/python -conf "
        "tony.containers.command=other -src_dir src",
@@ -196,7 +197,7 @@ const TestRow kLoads[] = {
        "| tony.execution.env.A=1,2 from train.job:7 | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:8 | "
        "tony.hdfs-classpath=/lib from train.job:9 | tony.python-venv=venv.zip from train.job:10 | "
        "tony.worker.instances=2 from train.job:11"}}},
-    {"CommandLineFlagsOverrideTheJobFileWhichOverridesTheSiteFile",
+    {"CommandLineFlagsOverrideTheJobFileAndTheJobFileOverridesTheSiteFile",
      {{"train.job: executes=train.py\ntask_params=--a 1\n | site/tony-site.xml: tony.containers.command=site",
        "tony.containers.command=train.py --a 1 from train.job:1"},
       {"train.job: executes=train.py\ntask_params=--a 1\nworker_env.A=1\nworker_env.B=2\n | site/tony-site.xml: "
@@ -264,20 +265,20 @@ TEST(LoadPropertiesTest, AnUnreadableJobFileIsNamedInTheError) {
   for (const auto& [file, message] : std::vector<std::pair<std::string, std::string>>{
            {"/nowhere/job.properties", "/nowhere/job.properties: no such file"},
            {bed.Folder(), bed.Folder() + ": a folder, not a file"},
-           {"hdfs://nn/job.xml", "hdfs://nn/job.xml: only files of this machine are read"}}) {
+           {"hdfs://nn/job.xml", "hdfs://nn/job.xml: this command can read only files on this machine"}}) {
     bed.options_.spec_file = file;
     EXPECT_EQ(bed.Load().error().message, "job file " + message);
   }
 }
 
 TEST(LoadPropertiesTest, InvalidFlagsAreUsageErrorsThatNameTheFlag) {
-  const std::string no_equals = " (number 1 of its kind): expected NAME=VALUE, but the value has no =";
+  const std::string no_equals = " number 1: expected NAME=VALUE, but the value has no =";
   for (const auto& [options, message] : std::vector<std::pair<SubmitOptions, std::string>>{
-           {{.conf = {"tony.worker.instances"}}, "-conf (number 1 of its kind): expected KEY=VALUE, but the value has no ="},
-           {{.conf = {"a=1", "=2"}}, "-conf (number 2 of its kind): expected KEY=VALUE, but the value has no name before ="},
+           {{.conf = {"tony.worker.instances"}}, "-conf number 1: expected KEY=VALUE, but the value has no ="},
+           {{.conf = {"a=1", "=2"}}, "-conf number 2: expected KEY=VALUE, but the value has no name before ="},
            {{.shell_env = {"HOME"}}, "-shell_env" + no_equals},
            {{.container_env = {"=x"}},
-            "-container_env (number 1 of its kind): expected NAME=VALUE, but the value has no name before ="},
+            "-container_env number 1: expected NAME=VALUE, but the value has no name before ="},
            {{.shell_env = {"A=\xFF"}}, "-shell_env A: not valid UTF-8"},
            {{.executes = "\xFF"}, "-executes: not valid UTF-8"},
            {{.task_params = "--x 1"},
@@ -332,9 +333,10 @@ const TestRow kJobFiles[] = {
        "from main.args (from train.job:2), -conf | tony.execution.env.A=1,2 from main.args (from train.job:2), "
        "-shell_env | tony.containers.env.B=3 from main.args (from train.job:2), -container_env | "
        "tony.application.tensorboard-log-dir=/logs from main.args (from train.job:2), -sidecar_tensorboard_log_dir | "
-       "warns main.args (from train.job:2), -shell_env A: the commas are part of the value; TonY would have cut the "
+       "warns main.args (from train.job:2), -shell_env A: the commas are part of the value; LinkedIn's TonY would "
+       "have cut the "
        "value at a comma"}}},
-    {"SingleValueFlagsInMainArgsOverrideTheStepsProperties",
+    {"ASingleValuedFlagInMainArgsOverridesThePropertyOfTheStep",
      {{"train.job: type=tony\nexecutes=step\nsrc_dir=step\ntask_params=step\nhdfs_classpath=step\nmain.args=-executes "
        "args -src_dir args -hdfs_classpath args\n",
        "tony.containers.command=args step from main.args (from train.job:6), -executes | tony.src-dir=args from "
@@ -349,21 +351,21 @@ const TestRow kJobFiles[] = {
        "worker_env.A=step\nazkaban.input.dataset=x,y\n",
        "tony.execution.env.A=step from train.job:2 | tony.execution.env.B=2 from main.args (from train.job:1), "
        "-shell_env | tony.execution.env.AZKABAN_INPUT_DATASET=x;y from train.job:3"}}},
-    {"TheCommandLineOverridesConfInMainArgsWhichOverridesFiles",
+    {"TheCommandLineOverridesMainArgsAndMainArgsOverrideFiles",
      {{"train.job: tony.ps.memory=1g\nmain.args=-conf tony.ps.memory=2g -conf tony.ps.memory=3g -executes args\n | "
        "site/tony-site.xml: tony.ps.memory=9g",
        "tony.ps.memory=3g from main.args (from train.job:2), -conf"},
       {"train.job: tony.ps.memory=1g\nmain.args=-conf tony.ps.memory=2g -conf tony.ps.memory=3g -executes args\n | "
        "site/tony-site.xml: tony.ps.memory=9g | -conf tony.ps.memory=4g -executes mine",
        "tony.ps.memory=4g from -conf | tony.containers.command=mine from -executes"}}},
-    {"AConfFileInMainArgsReplacesTheStepsTonyProperties",
+    {"AConfFileInMainArgsReplacesTheTonyPropertiesOfTheStep",
      {{"train.job: tony.ps.memory=1g\ntony.ps.vcores=2\nexecutes=x\nmain.args=-conf_file other.xml -conf "
        "tony.ps.gpus=1\ntony.azkaban.watch-timeout=60\ntony.output.a=1\ntony.job.id=local-1\n | other.xml: "
        "tony.ps.memory=9g",
        "tony.ps.memory=9g from other.xml:1 | tony.ps.vcores=not set | tony.ps.gpus=1 from main.args (from "
        "train.job:4), -conf | tony.containers.command=x from train.job:3 | tony.azkaban.watch-timeout=60 from "
        "train.job:5 | warns main.args (from train.job:4), -conf_file: this file replaces the step's own "
-       "tony.* properties, as in TonY; ignored: tony.ps.memory, tony.ps.vcores"},
+       "tony.* properties, as in LinkedIn's TonY; the step's ignored properties are: tony.ps.memory, tony.ps.vcores"},
       // No property of the step is ignored, so nothing is warned of.
       {"train.job: main.args=-conf_file other.xml\ntony.output.a=1\n | other.xml: tony.ps.memory=9g", "quiet"},
       {"train.job: main.args=-conf_file nowhere.xml\n",
@@ -373,7 +375,7 @@ const TestRow kJobFiles[] = {
        "error ~main.args (from train.job:2), word 3: expected an option"},
       {"train.job: main.args=-task_params x\n", "error ~"}}},
     {"MainArgsInAnXmlFileAreNotParsedAsOptions", {{"a.xml: main.args=x y", "main.args=x y from a.xml:1"}}},
-    {"AzkabansTagsAreAppendedToTheUsersTags",
+    {"TagsFromAzkabanAreAppendedToTheTagsOfTheUser",
      {{"train.job: azkaban.flow.execid=17\nazkaban.url=http://az:80\ntony.application.tags=mine\n",
        "tony.application.tags=mine,azkaban.flow.execid:17,azkaban.webserverhost:az from train.job:3 and train.job:1"},
       {"train.job: azkaban.flow.execid=17\nazkaban.url=http://az:80\ntony.application.tags=mine\n | -conf "
@@ -381,7 +383,7 @@ const TestRow kJobFiles[] = {
        "tony.application.tags=other,azkaban.flow.execid:17,azkaban.webserverhost:az from -conf and train.job:1"},
       {"train.job: azkaban.flow.execid=17\n", "tony.application.tags=azkaban.flow.execid:17 from train.job:1"},
       {"train.job: azkaban.job.attempt=0\n", "tony.application.tags=not set"}}},
-    {"AStepsPropertiesFileMayHaveAnyFileName",
+    {"ThePropertiesFileOfAStepMayHaveAnyName",
      {{"step train_props_123_tmp: " + kStep, kOfStep},
       {"step props.xml: " + kStep, kOfStep},
       {"step props.json: " + kStep, kOfStep},
@@ -389,7 +391,7 @@ const TestRow kJobFiles[] = {
        "error the step's properties: key tony.ps.memory: half of a surrogate pair in \\u escapes"}}},
     {"TheShellEnvPropertyOfAStepIsIgnoredWithAWarning",
      {{"train.job: type=tony\nshell_env=A=1\n",
-       "warns shell_env (from train.job:2): ignored, as in TonY; set a variable by worker_env.NAME | "
+       "warns shell_env (from train.job:2): ignored, as in LinkedIn's TonY; set a variable by worker_env.NAME | "
        "tony.execution.env.A=not set"}}},
 };
 TABLE_TEST(JobFileTest, kJobFiles, CheckLoad);
@@ -409,21 +411,26 @@ const TestRow kShellEnv[] = {
        "tony.execution.env.A=^1 from | tony.execution.env.B=^x=y from | tony.execution.env._c2=^ from | quiet"}}},
     {"AValueWithCommasSetsOneVariableAndCausesAWarning",
      {{"-shell_env A=x,y",
-       "tony.execution.env.A=^x,y from | warns -shell_env A: the commas are part of the value; TonY would have cut the "
+       "tony.execution.env.A=^x,y from | warns -shell_env A: the commas are part of the value; LinkedIn's TonY would "
+       "have cut the "
        "value at a comma"},
       {"-shell_env A=-Da=1,-Db=2",
-       "tony.execution.env.A=^-Da=1,-Db=2 from | warns -shell_env A: the commas are part of the value; TonY would have "
+       "tony.execution.env.A=^-Da=1,-Db=2 from | warns -shell_env A: the commas are part of the value; LinkedIn's "
+       "TonY would have "
        "cut the value at a comma"},
       {"-shell_env A=1,B=2,",
-       "tony.execution.env.A=^1,B=2, from | warns -shell_env A: the commas are part of the value; TonY would have cut "
+       "tony.execution.env.A=^1,B=2, from | warns -shell_env A: the commas are part of the value; LinkedIn's TonY "
+       "would have cut "
        "the value at a comma"},
       {"-shell_env A=1,2b=3",
-       "tony.execution.env.A=^1,2b=3 from | warns -shell_env A: the commas are part of the value; TonY would have cut "
+       "tony.execution.env.A=^1,2b=3 from | warns -shell_env A: the commas are part of the value; LinkedIn's TonY "
+       "would have cut "
        "the value at a comma"},
       {"-shell_env 'A=1, B=2'",
-       "tony.execution.env.A=^1, B=2 from | warns -shell_env A: the commas are part of the value; TonY would have cut "
+       "tony.execution.env.A=^1, B=2 from | warns -shell_env A: the commas are part of the value; LinkedIn's TonY "
+       "would have cut "
        "the value at a comma"}}},
-    {"AVariableAssignmentAfterABlankCausesAWarning",
+    {"ASecondAssignmentAfterABlankInAnEnvironmentFlagCausesAWarning",
      {{"-shell_env 'A=/a:/b B2=1 C=2'",
        "tony.execution.env.A=^/a:/b B2=1 C=2 from | warns -shell_env A: the blanks are part of the value; to set B2 as "
        "another variable, put it after a comma or into a -shell_env of its own"},
@@ -527,7 +534,7 @@ const TestRow kLayers[] = {
       {Doc(kLists, R"("resources": [])"), "tony.containers.resources=x from properties"},
       {Doc(R"("spec": {"resources": ["x"]}, "resources": ["y"])"),
        "tony.containers.resources=x,y from spec.resources and resources"}}},
-    {"TheCompletionMemberOfARoleMovesOnlyThatRoleInTheUntrackedAndSidecarLists",
+    {"TheCompletionMemberOfARoleMovesOnlyThatRoleBetweenTheRoleLists",
      // The default list stays, reduced to roles that the job has. A role that is in the right list already changes
      // nothing.
      {{Completed("untracked"), kUntracked + "ps,worker from tasks.worker.completion"},
@@ -553,8 +560,8 @@ const TestRow kLayers[] = {
            " | other.xml: tony.ps.memory=9g",
        "tony.ps.memory=9g from other.xml:1 | tony.application.tags=azkaban.flow.execid:17 from properties:4 | warns "
        "main.args (from properties:3), -conf_file: this file replaces the step's own tony.* properties, as "
-       "in TonY; ignored: tony.ps.memory | warns shell_env (from properties:2): ignored, as in TonY; set a variable "
-       "by worker_env.NAME"}}},
+       "in LinkedIn's TonY; the step's ignored properties are: tony.ps.memory | warns shell_env (from properties:2): "
+       "ignored, as in LinkedIn's TonY; set a variable by worker_env.NAME"}}},
     {"AJobDocumentReplacesTonyXmlAndForbidsTheOptionConfFile",
      {{"job.json: {} | tony.xml: a=1", "a=not set"},
       {"job.json: {} | tony.xml: a=1 | -conf_file job.json", "usage ~both job.json and -conf_file job.json"}}},

@@ -44,7 +44,7 @@ std::string ArgumentError(const std::string& text) {
 }
 
 const TestRow kArguments[] = {
-    {"InvalidWordsInMainArgsAreErrorsThatNameThePositionOfTheWord",
+    {"TheErrorForAnInvalidWordInMainArgsNamesItsPosition",
      {{"-executes python train.py", "^word 3: expected an option; put a value of several words in"},
       {"-conf a=1 --queue ml", "^word 3, -queue: this option is unknown; expected -conf, -conf_file, "},
       {"-src_dir s -executes", "word 3, -executes: expected a value"},
@@ -129,7 +129,7 @@ const TestRow kTags[] = {
 TABLE_TEST(AzkabanTagsTest, kTags, Gives(TagsOf));
 
 const TestRow kHosts[] = {
-    {"TheServersHostIsTakenFromAzkabanUrlUnlessWebserverhostIsSet",
+    {"TheAzkabanHostIsTakenFromAzkabanUrlUnlessWebserverhostIsSet",
      {{"https://az.example.com:8443/x?y", "az.example.com"},
       {"{http://az|az:8081|http://ann:pw@az:1}", "az"},
       {"{http://[::1]:8081/|http://[::1}", "::1"},
@@ -167,7 +167,7 @@ const TestRow kTensorBoards[] = {
     {"TensorBoardIsNotAddedWithoutALogFolder",
      {{"tony.worker.instances=2", ""}, {"tony.worker.instances=2 | tony.application.tensorboard-log-dir= ", ""}}},
     {"ALogFolderAddsATensorBoardTaskAndSetsTbLogDirForAllRoles", {{kBoard, Added("python3")}}},
-    {"TensorBoardRunsWithTheJobsPythonInterpreter",
+    {"TensorBoardRunsWithThePythonInterpreterOfTheJob",
      {{kBoard + "python=/opt/bin/python", Added("/opt/bin/python")},
       {kBoard + "tony.python-venv=env.zip", Added("venv/bin/python3")}}},
     {"TensorBoardListensOnAllAddressesOnlyOnYarn",
@@ -176,7 +176,7 @@ const TestRow kTensorBoards[] = {
     {"TensorBoardSettingsOfTheUserAreNotReplaced",
      {{kBoard + "tony.tensorboard.instances=0", kDir},
       {kBoard + "tony.tensorboard.command=board.sh | tony.execution.env.TB_LOG_DIR=/mine", kOne}}},
-    {"TensorBoardIsAddedToTheUsersListOfSidecars",
+    {"TensorBoardIsAddedToTheSidecarListOfTheUser",
      {{kBoard + "tony.application.sidecar.jobtypes=proxy",
        "tony.application.sidecar.jobtypes=proxy,tensorboard | " + Added("python3")},
       {kBoard + "tony.application.sidecar.jobtypes= ",

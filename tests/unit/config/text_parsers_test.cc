@@ -49,7 +49,7 @@ const std::string kMalformed = ": malformed \\u escape: expected four hexadecima
 const std::string kHalf = ": half of a surrogate pair in \\u escapes";
 
 const TestRow kJava[] = {
-    {"PropertyKeysEndAtTheFirstBlankEqualsSignOrColon",
+    {"APropertyKeyEndsAtTheFirstBlankOrEqualsSignOrColon",
      {{"a=1\nb:2\nc 3\nd = 4\ne\t:\t5\nf\f6", "a=1|b=2|c=3|d=4|e=5|f=6"},
       {"a==1\nb= =2\nc:=3\nd  x = y", "a==1|b==2|c==3|d=x = y"},
       {"alone\nempty=\n=value", "=value|alone=|empty="}}},
@@ -77,9 +77,9 @@ const TestRow kJava[] = {
       {"a=\\uD83Dx", "f:1" + kHalf},
       {"a=\\uD83D\\u0041", "f:1" + kHalf}}},
     {"ANulOrInvalidUtf8IsRefusedWithItsLineNumber",
-     {{"a=1\nb=\0"s, "f:2: a NUL character"},
+     {{"a=1\nb=\0"s, "f:2: the text contains a NUL character"},
       {"a=1\n\nb=\xE9t\xE9", "f:3: not valid UTF-8"},
-      {"a=\\u0000", "f:1: a NUL character"},
+      {"a=\\u0000", "f:1: the text contains a NUL character"},
       {"a=\xE4", "f:1: not valid UTF-8"}}},
     {"AByteOrderMarkIsNotPartOfTheFirstKey",
      {{"\xEF\xBB\xBF"
@@ -106,8 +106,8 @@ const TestRow kSteps[] = {
       {"a=\xC3\xA4\nb=\xE4", "a=ä@the step|b=ä@the step"}}},  // the whole file has one encoding
     {"AnErrorNamesTheKeyAndNotTheValue",
      {{"a=1\nmy\\ key=hunter2\\u12", "the step: key my\\ key" + kMalformed},
-      {"a\\u0000=1", "the step: key a\\u0000: a NUL character"},
-      {"a=\0"s, "the step: a NUL character"},
+      {"a\\u0000=1", "the step: key a\\u0000: the text contains a NUL character"},
+      {"a=\0"s, "the step: the text contains a NUL character"},
       {std::string(100, 'k') + "=\\uD800", "the step: key " + std::string(60, 'k') + kHalf}}},
 };
 TABLE_TEST(StepPropertiesTest, kSteps, CheckStep);
@@ -120,7 +120,7 @@ TEST(StepPropertiesTest, Utf8ThatAzkabanDecodedAsLatin1IsRepairedWithAWarning) {
       << "the last is a flow parameter, which Azkaban had right";
   ASSERT_EQ(parsed->warnings().size(), 1u);
   EXPECT_THAT(parsed->warnings()[0],
-              StartsWith("city, sum: Azkaban read this UTF-8 text as ISO-8859-1; it is used as "));
+              StartsWith("city, sum: Azkaban read this UTF-8 text as ISO-8859-1, and TonY has restored "));
 }
 
 // ---- Hadoop's XML
@@ -167,7 +167,7 @@ const TestRow kXml[] = {
     {"UnexpectedXmlElementsAreReportedWithTheirLine",
      {{"<conf/>", "f:1: expected <configuration>, not <conf>"},
       {Configured("\n<prop/>"), "f:2: expected <property>, not <prop>"},
-      {Configured("\n<xi:include href='x'/>"), "f:2: include: files cannot be included here"},
+      {Configured("\n<xi:include href='x'/>"), "f:2: include: this file cannot include other files"},
       {Configured("\n\n<property><value>1</value></property>"), "f:3: this <property> has no <name>"},
       {Configured("<property><name>a</name>\n<value>x <b/></value></property>"),
        "f:2: <value> contains <b>; a < in a text is written &lt;"},
@@ -181,9 +181,9 @@ const TestRow kXml[] = {
       {Encoding("GBK", "\xff\xff"), "~\"GBK\": iconv does not know this encoding, or the text is not"},
       {Encoding("a//TRANSLIT", "x"), "~not the name of an encoding"}}},
     {"NulAndBytesThatAreNotUtf8AreReportedWithTheirLine",
-     {{Configured("\n\0"s), "f:2: a NUL character"},
+     {{Configured("\n\0"s), "f:2: the text contains a NUL character"},
       {Configured("\n\n\xFF"), "f:3: not valid UTF-8"},
-      {Configured("\n" + Set("x{&#0;|&#000;|&#x0;|&#x000;}y")), "f:2: a NUL character"},
+      {Configured("\n" + Set("x{&#0;|&#000;|&#x0;|&#x000;}y")), "f:2: the text contains a NUL character"},
       {Configured(Set("&#65;&#x42;&#10;")), "AB\n"}}},
     {"DocumentTypeDeclarationsWithEntitiesAreRefused",
      {{"<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [<!ENTITY a \"x\"><!ENTITY b \"&a;&a;\">]>\n" + Configured(Set("&b;")),
@@ -289,13 +289,15 @@ const TestRow kIncludes[] = {
        "more.xml:3: malformed XML: start-end tags mismatch"}}},
     {"AnIncludeCycleIsReportedWithItsFiles",
      {{"tony.xml: " + Include("a.xml") + " | a.xml: " + Include("b.xml") + " | b.xml: " + Include("./a.xml"),
-       "b.xml:2: include: a cycle: a.xml > b.xml > ./a.xml"},
-      {"tony.xml: " + Include("tony.xml"), "tony.xml:2: include: a cycle: tony.xml > tony.xml"},
-      {"tony.xml: " + Include("link.xml"), "tony.xml:2: include: a cycle: tony.xml > link.xml"}}},
+       "b.xml:2: include: these files include one another in a cycle: a.xml > b.xml > ./a.xml"},
+      {"tony.xml: " + Include("tony.xml"), "tony.xml:2: include: these files include one another in a cycle: tony.xml "
+                                           "> tony.xml"},
+      {"tony.xml: " + Include("link.xml"), "tony.xml:2: include: these files include one another in a cycle: tony.xml "
+                                           "> link.xml"}}},
     {"IncludedFilesLargerThan32MibInTotalAreRefused",
      {{"tony.xml: " + Include("big.xml") + Include("big.xml") + Include("big.xml") + " | big.xml: <!--" +
            std::string(11u << 20, 'x') + "-->",
-       "tony.xml:2: include big.xml: more than 32 MiB in all files"}}},
+       "tony.xml:2: include big.xml: the included files have more than 32 MiB together"}}},
     {"OnlyWholeLocalXmlFilesCanBeIncluded",
      {{"tony.xml: " + Include("http://host/a.xml"),
        "tony.xml:2: include http://host/a.xml: only local files can be included"},
@@ -308,7 +310,7 @@ TABLE_TEST(XmlIncludeTest, kIncludes, CheckInclude);
 TEST(XmlIncludeTest, MoreThan20NestedIncludesAreRefused) {
   std::string files = "tony.xml: " + Include("f1.xml");
   for (int i = 1; i < 40; ++i) files += StrCat(" | f", i, ".xml: ", Include(StrCat("f", i + 1, ".xml")));
-  CheckInclude({files, "f20.xml:2: include f21.xml: more than 20 files included in one another"});
+  CheckInclude({files, "f20.xml:2: include f21.xml: included files are nested more than 20 levels deep"});
 }
 
 // ---- ${...}. The row gives properties "key=value | key=value". The row expects the last one's value, or the error.
@@ -336,7 +338,7 @@ TABLE_TEST(PropertiesTest, kVariables, CheckExpanded);
 TEST(PropertiesTest, VariablesNestedMoreThan20DeepAreRefused) {
   std::string all = "k1000=x";
   for (int i = 999; i >= 0; --i) all += StrCat(" | k", i, "=${k", i + 1, "}");
-  CheckExpanded({all, "~is nested more than 20 deep"});
+  CheckExpanded({all, "~is nested more than 20 levels deep"});
 }
 
 TEST(PropertiesTest, ValuesThatGrowExponentiallyByExpansionAreRefused) {
@@ -377,7 +379,7 @@ const TestRow kSystem[] = {
 };
 TABLE_TEST(HadoopVariablesTest, kSystem, CheckExpanded);
 
-TEST(HadoopVariablesTest, OsArchIsExpandedToJavasNameOfTheArchitecture) {
+TEST(HadoopVariablesTest, OsArchIsExpandedToTheJavaNameOfTheArchitecture) {
   Properties properties;
   properties.Set("c", "${os.arch}", "f:1");
   EXPECT_EQ(ExpandVariables(properties)->Find("c")->value.find("x86"), std::string::npos);
@@ -391,7 +393,7 @@ TEST(HadoopVariablesTest, VariablesWithThePrefixEnvAreReadFromTheEnvironment) {
   CheckExpanded({"c=${env.TONY_TEST_NONE}", "${env.TONY_TEST_NONE}"});
 }
 
-TEST(HadoopVariablesTest, UnknownVariablesStayAndCauseAWarningUnlessTheyAreShellSyntax) {
+TEST(HadoopVariablesTest, AnUnknownHadoopVariableCausesAWarningUnlessItIsShellSyntax) {
   const auto warnings = [](const std::string& value, const std::string& key = "tony.worker.command") {
     Properties properties;
     properties.Set(key, value, "tony.xml:3");
@@ -399,8 +401,8 @@ TEST(HadoopVariablesTest, UnknownVariablesStayAndCauseAWarningUnlessTheyAreShell
   };
   CheckExpanded({"c=${java.version}", "${java.version}"});
   EXPECT_THAT(warnings("a ${java.version} ${java.version}"),
-              ElementsAre("tony.worker.command (from tony.xml:3): ${java.version} is not a key, a system property or "
-                          "a variable that is known here, so it is left unchanged"));
+              ElementsAre("tony.worker.command (from tony.xml:3): ${java.version} is left unchanged, because no key, "
+                          "system property or environment variable has this name"));
   EXPECT_THAT(warnings("${env.TONY_TEST_NONE}"), testing::SizeIs(1));
   for (const char* shells :
        {"${HOME}", "${x%.*}", "${x:-a.b}", "${x-a.b}", "${#x}", "${a[1.5]}", "$x.y", "${.x}", "${x.}", "${user.name}"})

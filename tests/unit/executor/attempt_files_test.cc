@@ -41,7 +41,7 @@ TEST_F(AttemptFilesTest, TwoAttemptsOfATaskCanBeLockedAtTheSameTime) {
   EXPECT_TRUE(LockAttempt(AttemptFolder(records_.place(), {{"worker", 0}, 2})).ok());
 }
 
-TEST_F(AttemptFilesTest, AStagedFileOfARoleOverridesAStagedFileOfTheJobWithTheSameName) {
+TEST_F(AttemptFilesTest, ARolesStagedFileOverridesTheJobsStagedFileOfTheSameName) {
   const auto store = temp_.path() / "staged";
   for (const char* name : {"role", "job", "tree"}) ASSERT_TRUE(MakeFolder(store / name).ok());
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(WriteNewFile(store / "tree" / name, "tree", false).ok());
@@ -151,7 +151,7 @@ class OutputWatchTest : public testing::Test {
   OutputWatch watch_{{temp_.path() / "stdout", temp_.path() / "stderr"}, kStart};
 };
 
-TEST_F(OutputWatchTest, TheSilenceOfATaskThatNeverWroteIsMeasuredFromItsStart) {
+TEST_F(OutputWatchTest, TheSilenceOfATaskWithoutOutputIsMeasuredFromTheStartOfTheTask) {
   EXPECT_EQ(watch_.Quiet(kStart + Duration(7000)), Duration(7000));
   EXPECT_EQ(watch_.Quiet(kStart + Duration(9000)), Duration(9000));
 }
@@ -166,7 +166,7 @@ TEST_F(OutputWatchTest, SilenceOfATaskIsMeasuredFromTheLastWriteToStdoutOrStderr
   }
 }
 
-TEST_F(OutputWatchTest, SilenceIsMeasuredFromThePreviousCheckIfTheFileTimeOfANewWriteIsOlder) {
+TEST_F(OutputWatchTest, SilenceIsMeasuredFromThePreviousCheckIfANewWriteHasAnOlderTimestamp) {
   watch_.Quiet(kStart + Duration(50'000));
   Write("stdout");
   std::filesystem::last_write_time(temp_.path() / "stdout",

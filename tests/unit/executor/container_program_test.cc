@@ -271,7 +271,7 @@ TEST_F(ContainerProgramTest, ASecondLaunchInTheSameContainerFolderRunsTheTaskAga
   EXPECT_EQ(second.outcomes.size(), 1u);
 }
 
-TEST_F(ContainerProgramTest, ATaskIsStoppedAsNodeLostWhenItsAmIsUnreachableForTheConfiguredCutOffTime) {
+TEST_F(ContainerProgramTest, ATaskEndsWithClassNodeLostIfItsAmIsUnreachableForTheConfiguredCutOffTime) {
   job_.spec.timers.record_fresh = Duration(300);
   job_.spec.timers.cutoff_after = Duration(600);
   Localize("touch started; sleep 1000");

@@ -78,7 +78,7 @@ TEST_F(EvidenceTest, OomKillsAreReadFromTheNearestParentCgroupThatCountsThem) {
   EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 4);
 }
 
-TEST_F(EvidenceTest, AnOomKillIsAttributedToTheCgroupIfTheCgroupsCountRoseAndElseToTheMachine) {
+TEST_F(EvidenceTest, AnOomKillIsAttributedToTheCgroupIfItsKillCountRoseAndOtherwiseToTheMachine) {
   EXPECT_EQ(Compare({1, 5}, {2, 6}), OomEvidence::kCgroup);
   EXPECT_EQ(Compare({1, 5}, {1, 6}), OomEvidence::kMachine);
   EXPECT_EQ(Compare({{}, 5}, {{}, 6}), OomEvidence::kMachine);
@@ -94,12 +94,12 @@ TEST_F(EvidenceTest, AnOomKillIsDescribedWithTheMemoryLimitAndPeakOfTheCgroup) {
   Write("sys/fs/cgroup/u/tony-job-1-1/memory.max", "2147483648\n");
   EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()),
             "out of memory: the container's limit of 2048 MB was reached, 1 process was killed by the kernel; "
-            "tony.worker.memory sets it");
+            "tony.worker.memory sets the limit");
   Write("sys/fs/cgroup/u/tony-job-1-1/memory.peak", "2147480000\n");
   EXPECT_EQ(
       DescribeOom(3, "tony.worker.memory", temp_.path()),
       "out of memory: the container's limit of 2048 MB was reached (peak 2047 MB), 3 processes were killed by the "
-      "kernel; tony.worker.memory sets it");
+      "kernel; tony.worker.memory sets the limit");
 }
 
 TEST_F(EvidenceTest, TheOomMessageNamesTheMemoryLimitOfACgroupThatTonyDidNotMake) {
@@ -183,7 +183,7 @@ TEST_F(EvidenceTest, AMalformedOrTooLargeErrorFileIsReportedAndIgnored) {
   Write("error.json", "");
   EXPECT_TRUE(Trouble().starts_with("error file: not JSON: ")) << Trouble();
   Write("error.json", std::string(kLongestErrorFile + 1, ' '));
-  EXPECT_EQ(Trouble(), "error file: larger than 256 KiB");
+  EXPECT_EQ(Trouble(), "error file: the file is larger than 256 KiB");
 }
 
 TEST_F(EvidenceTest, AnErrorFileThatIsAPipeOrALinkIsReportedAndNotRead) {
@@ -252,7 +252,7 @@ std::vector<Recorded> AllRecorded() {
   return all;
 }
 
-TEST(FirstCausesTest, EachRecordedFailureIsClassifiedWithItsLabelledCauseAndClass) {
+TEST(FirstCausesTest, EachRecordedFailureIsClassifiedWithTheExpectedCauseAndFailureClass) {
   const auto all = AllRecorded();
   EXPECT_GE(all.size(), 60u);
   size_t right = 0;
@@ -326,14 +326,14 @@ TEST(SecretMaskTest, MaskingInPlaceKeepsTheLengthOfTheText) {
   EXPECT_EQ(text, "a ****** b");
 }
 
-TEST(SecretMaskTest, ASecretCutOffAtTheEndOfATextIsDetectedWithItsLength) {
+TEST(SecretMaskTest, TheLengthOfAnIncompleteSecretAtTheEndOfATextIsReturned) {
   const SecretMask mask({"s3cret"});
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cre"), 5u);
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3cret"), 0u);
   EXPECT_EQ(mask.UnfinishedSecretAtEnd("a s3"), 0u) << "as everything may be";
 }
 
-TEST(SecretMaskTest, VariablesAreSecretIfTheJobDeclaresThemSecretOrTheirNameContainsTokenOrPassword) {
+TEST(SecretMaskTest, VariablesAreSecretIfDeclaredSecretOrNamedLikeATokenOrPassword) {
   EXPECT_THAT(SecretValues({"A=x", "B=a=b"}, {"HF_TOKEN=12345678", "API_KEY=1234", "TOKENIZERS_PARALLELISM=falsefalse",
                                               "db_password=longenough", "PATH=/usr/bin:/bin"}),
               ElementsAre("x", "a=b", "12345678", "longenough"));

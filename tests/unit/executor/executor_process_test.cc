@@ -116,7 +116,7 @@ const TestRow kProcesses[] = {
        "1000"
        " | stop 200 | outcome | runs daemon",
        "^killed | ended"}}},
-    {"BackgroundProcessesConfiguredToEndAreKilledWhenTheCommandEnds",
+    {"BackgroundProcessesAreKilledWhenTheCommandEndsIfTheJobConfiguresThis",
      {{"run-ending-the-background sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0 | outcome | "
        "outcome",
        "^success 0 | ~running in the background, and the executor ended it"},
@@ -197,7 +197,7 @@ std::string FailureOf(const std::string& command) {
 }
 
 const TestRow kFailures[] = {
-    {"ExitCode193IsReportedAsATransientFailureAndExitCode194AsAPermanentFailure",
+    {"ExitCode193IsATransientFailureAndExitCode194IsAPermanentFailure",
      {{"exit 193", "~, transient. Free."}, {"exit 194", "~, permanent. Never."}}},
     {"TheErrorFileSetsTheClassTheMessageAndTheAdviceOfTheOutcome",
      {{R"(echo '{"class":"infra","advice":"permanent","message":"no license"}' > "$TONY_ERROR_FILE"; exit 4)",
@@ -217,7 +217,7 @@ const TestRow kFailures[] = {
     {"FailureRulesOfTheJobDecideTheFailureClass", {{"@RULES exit 9", "^preempted 9, because: our site's notice."}}},
     {"ASigkillWithoutOomEvidenceIsNotReportedAsOutOfMemory",
      {{"kill -9 $$", "^infra KILL, because: killed by something outside of the job"}}},
-    {"ExitCode0IsASuccessEvenIfThereAreAnErrorFileAndAnErrorOnStderr",
+    {"ExitCode0IsASuccessDespiteAnErrorFileAndAnErrorOnStderr",
      {{"echo '{\"class\":\"infra\"}' > $TONY_ERROR_FILE; echo MemoryError >&2; exit 0", "success 0. Never."}}},
 };
 TABLE_TEST(ExecutorFailureTest, kFailures, Gives(FailureOf));
@@ -339,7 +339,7 @@ TEST_F(BackgroundTest, StoppingATaskEndsItsBackgroundProcesses) {
   EXPECT_THAT(Descendants(getpid()), testing::IsEmpty());
 }
 
-TEST_F(BackgroundTest, TheSettingTonyTaskBackgroundCanKillOrAwaitBackgroundProcessesOrFailTheTask) {
+TEST_F(BackgroundTest, TheJobConfiguresWhetherBackgroundProcessesAreKilledAwaitedOrAFailure) {
   const Outcome ended = Run("./train 1000 &", Background::kEnd);
   EXPECT_TRUE(ended.Succeeded());
   EXPECT_THAT(ended.message, HasSubstr("the executor ended it"));

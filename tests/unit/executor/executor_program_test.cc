@@ -69,7 +69,7 @@ class ExecutorProgramTest : public testing::Test {
   pid_t launched_ = 0;
 };
 
-TEST_F(ExecutorProgramTest, AnExecutorRegistersRunsItsTaskReportsTheOutcomeAndExitsAfterItsRelease) {
+TEST_F(ExecutorProgramTest, AnExecutorReportsTheOutcomeOfItsTaskAndExitsWhenTheAmReleasesTheExecutor) {
   Make("echo out; echo $TONY_TASK >&2; exit 3");
   ScriptedAm am({1});
   Rule(am, 1);

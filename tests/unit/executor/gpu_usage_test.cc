@@ -37,7 +37,7 @@ std::optional<GpuUsage> Measured(const std::vector<std::string>& devices) {
   return watch.Newest();
 }
 
-TEST(GpuWatchTest, GpuMemoryIsSummedAndGpuLoadAveragedOverTheGpusOfAnAttempt) {
+TEST(GpuWatchTest, MemoryIsSummedAndLoadIsAveragedOverTheGpusOfAnAttempt) {
   const auto both = Measured({"0", "1"});
   ASSERT_TRUE(both);
   EXPECT_EQ(both->memory_bytes, 31'000'000'000);

@@ -72,7 +72,7 @@ std::vector<Duration> ReadsOfJob(int tasks, Duration spread, Duration length) {
   return all;
 }
 
-TEST(LeasePaceTest, AThousandExecutorsThatLostTheirAmReadTheLeaseAtMost200TimesASecondAltogether) {
+TEST(LeasePaceTest, AThousandExecutorsWithoutAnAmReadTheLeaseAtMost200TimesPerSecondInTotal) {
   for (const Duration spread : {Duration(0), Duration(6'000)}) {
     const auto reads = ReadsOfJob(1000, spread, seconds{12});
     EXPECT_LE(MostInASecond(reads), 200u) << spread.count();
@@ -87,7 +87,7 @@ TEST(LeasePaceTest, EachOf1000ExecutorsFirstReadsTheLeaseWithin5SecondsOfLosingI
   EXPECT_LE(MostInASecond(first), 200u);
 }
 
-TEST(LeasePaceTest, ExecutorsOfASmallJobReadTheLeaseAtOnceAndThenEvery2To10SecondsAfterLosingTheirAm) {
+TEST(LeasePaceTest, ExecutorsOfASmallJobReadTheLeaseOfALostAmAtOnceThenEvery2To10Seconds) {
   for (const double jitter : {0.0, 0.5, 0.99}) {
     for (int i = 0; i < 2; ++i) {
       const auto reads = ReadsOf(PaceOf(2, i), jitter, Duration(0), seconds{100});
@@ -153,7 +153,7 @@ const TestRow kSharedStore[] = {
      {{"running, lose, pass 5ms, registered 2", "link Linked"}, {"lease 2 7001", "nothing; link Linked"}}},
     {"AReconnectedExecutorIgnoresALateLeaseReadThatNamesAnOlderAm",
      {{"running, lose, lease 2 7002, registered 2", ""}, {"lease 1 7001", "nothing; link Linked"}}},
-    {"AReconnectedExecutorConnectsToANewerAmThatALateLeaseReadNames",
+    {"AReconnectedExecutorSwitchesToANewerAmNamedInALateLeaseRead",
      {{"running, lose, registered 1", ""}, {"lease 2 7002", "use am.example:7002"}}},
     {"NoFileWatchIsSetForAMissingLease", {{"running, lose, lose, no-lease", "no watch; state Running"}}},
     {"ATaskThatLostItsAmIsStoppedIfTheJobsFolderIsMissing",
@@ -172,17 +172,17 @@ const TestRow kSharedStore[] = {
      {{"running, lose, reads fresh 8s, reads stale 29min", "state Running"}}},
     {"ATaskIsStopped29To46SecondsAfterItsUnreachableAmResumesRenewingTheLease",
      {{"running, lose, reads stale 1min, reads fresh 29s", "state Running"}, {"reads fresh 17s", "state Stopping"}}},
-    {"TheLimitOf30MinutesWithoutAnAmRestartsAtEachLossOfTheAm",
+    {"EachLossOfTheAmRestartsThe30MinuteLimitForATaskWithoutAnAm",
      {{"running, lose, reads stale 1min, lease 2 7002, registered 2, linked 1min, lose, reads stale 29min",
        "state Running"}}},
-    {"AnAttemptWithoutAProcessEndsAsNodeLostIfALivingAmCannotBeReachedFor32Seconds",
+    {"AnAttemptWithoutAProcessEndsAsNodeLostIfItsLivingAmIsUnreachableFor32Seconds",
      {{"lease 1, lose, reads fresh 29s", "state Waiting"}, {"reads fresh 3s", "outcome node_lost"}}},
 };
 TABLE_TEST(SharedStoreTest, kSharedStore, Script({}, 1, PaceOf(2, 1)));
 
 // ---- the cut-off in jobs of any size, and for any moment of the loss
 
-TEST(SharedStoreTest, ATaskThatCannotReachItsLivingAmIsStoppedWithin35SecondsInJobsOf2To10000Tasks) {
+TEST(SharedStoreTest, ATaskCutOffFromItsLivingAmIsStoppedWithin35SecondsInJobsOfUpTo10000Tasks) {
   for (const int tasks : {2, 200, 1000, 2000, 10'000}) {
     for (const int index : {0, tasks / 2, tasks - 1}) {
       TaskRunDriver task = Running(PaceOf(tasks, index), index / static_cast<double>(tasks));
@@ -197,7 +197,7 @@ TEST(SharedStoreTest, ATaskThatCannotReachItsLivingAmIsStoppedWithin35SecondsInJ
 }
 
 // The executor notices the death of a whole node late, by a call without an answer.
-TEST(SharedStoreTest, ATaskKeepsRunningForAMinuteAfterItsAmDiesInJobsOf2To10000Tasks) {
+TEST(SharedStoreTest, ATaskKeepsRunningForAMinuteAfterItsAmDiesInJobsOfUpTo10000Tasks) {
   for (const int tasks : {2, 200, 1000, 2000, 10'000}) {
     for (const int index : {0, tasks / 2, tasks - 1}) {
       TaskRunDriver task = Running(PaceOf(tasks, index), index / static_cast<double>(tasks));

@@ -120,7 +120,7 @@ TEST_F(LogCapTest, ALogThatKeepsGrowingAfterACutIsCutAgain) {
   EXPECT_TRUE(ReadAll().ends_with(end));
 }
 
-TEST_F(LogCapTest, ALogThatTheTaskTruncatedIsCutOnlyOnceItExceedsTheSizeLimitAgain) {
+TEST_F(LogCapTest, ALogTruncatedByTheTaskIsNotCutUntilItExceedsTheSizeLimitAgain) {
   Append(16 * kMb);
   LogSizeLimit cap(file_, 4 * kMb);
   EXPECT_GT(*cap.Check(), 0);
@@ -148,7 +148,7 @@ TEST_F(LogCapTest, ANewFileThatReplacedTheLogIsNotCut) {
   EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
 }
 
-TEST_F(LogCapTest, ALinkPipeFolderOrMissingFileInPlaceOfALogIsNotCut) {
+TEST_F(LogCapTest, ALogThatIsMissingOrNotARegularFileIsNotCut) {
   Append(16 * kMb);
   const auto link = temp_.path() / "link", pipe = temp_.path() / "pipe";
   std::filesystem::create_symlink(file_, link);
@@ -258,7 +258,7 @@ TEST_F(LogNotesTest, ALogThatTheTaskTruncatedIsReportedInAWarning) {
   EXPECT_EQ(Notes(), "1000 12\n2000 4\n");
 }
 
-TEST_F(LogNotesTest, TheNumberOfRecordedLogGrowthTimesIsLimitedInALongRun) {
+TEST_F(LogNotesTest, TheNumberOfGrowthTimesRecordedForALogIsLimited) {
   std::filesystem::create_directories(temp_.path());
   for (int64_t i = 1; i <= 3 * int64_t{kMostLogNotes}; ++i) {
     std::filesystem::path log = log_;
@@ -273,7 +273,7 @@ TEST_F(LogNotesTest, TheNumberOfRecordedLogGrowthTimesIsLimitedInALongRun) {
   EXPECT_EQ(kept[kept.size() - 2].size + 1, kept.back().size) << "the newest are as fine as ever";
 }
 
-TEST_F(LogNotesTest, LogGrowthTimesAreNotWrittenToALinkOrPipeInPlaceOfTheirFile) {
+TEST_F(LogNotesTest, GrowthTimesOfALogAreNotWrittenToALinkOrPipe) {
   std::ofstream(temp_.path() / "precious") << "mine";
   std::filesystem::create_symlink(temp_.path() / "precious", temp_.path() / "stdout.times");
   Append("one\n");

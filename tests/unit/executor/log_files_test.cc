@@ -82,7 +82,7 @@ TEST(LogFilesTest, TheLast20LinesOfALongLogFileAreRead) {
   EXPECT_TRUE(tail.ends_with("line 99999\n")) << tail;
 }
 
-TEST(LogFilesTest, ALogTailContainsAll501LinesOfATextWithoutColours) {
+TEST(LogFilesTest, ALogTailOf501LinesContainsAllLinesWithColourCodesRemoved) {
   std::string text = "\x1b[31mValueError: x\x1b[0m\n", expected = "ValueError: x\n";
   for (int i = 0; i < 500; ++i) text += "noise\n", expected += "noise\n";
   EXPECT_EQ(LogTailOf(text).text, expected);
@@ -194,7 +194,7 @@ TEST_F(LogAnswersTest, AnExecutorReturnsOnlyLogFilesOfItsOwnTask) {
   EXPECT_FALSE(AskAtOnce({{kTask, 1}, "stderr", 0})->is_there) << "a link that the task put there";
 }
 
-TEST_F(LogAnswersTest, ALogQueryWithoutAnOffsetReturnsNoTextButTheLogsSizeAndTheTasksAttempts) {
+TEST_F(LogAnswersTest, ALogQueryWithoutAnOffsetReturnsTheSizeAndTheAttemptsWithoutTheText) {
   Write("text");
   ASSERT_TRUE(MakeFolder(Folder(2)).ok());
   const auto news = AskAtOnce(Stdout(-1));
@@ -266,7 +266,7 @@ class ExecutorLogsTest : public testing::Test {
   FakeProcessRunner processes_{bed_.loop};
 };
 
-TEST_F(ExecutorLogsTest, TheExecutorAnswersALogQueryThatArrivesInPlaceOfACommand) {
+TEST_F(ExecutorLogsTest, TheExecutorSendsLogsWhenTheAmAnswersAnAwaitCallWithALogQuery) {
   ASSERT_TRUE(bed_.Start(processes_));
   ASSERT_TRUE(bed_.Until([&] { return !processes_.started.empty(); }));
   std::ofstream(processes_.started.front().stdout_file) << "hello\n";

@@ -163,7 +163,7 @@ TEST_F(PortReservationTest, ARenewedReservationKeepsItsPortIfThePortIsFree) {
   EXPECT_EQ(Server({}).Listen(first), EADDRINUSE);
 }
 
-TEST_F(PortReservationTest, ARenewedReservationMovesFromAPortInUseToAnotherPortOnlyIfAMoveIsAllowed) {
+TEST_F(PortReservationTest, ARenewedReservationReplacesAPortInUseOnlyIfAMoveIsAllowed) {
   const int first = port_->port();
   port_->LetGo();
   Server lingers({});

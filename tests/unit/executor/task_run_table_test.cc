@@ -62,7 +62,7 @@ State After(const std::string& script, Trigger trigger) {
   return task.run.state();
 }
 
-TEST(TaskRunTableTest, EachListedTriggerMovesATaskRunToItsListedState) {
+TEST(TaskRunTableTest, EachTriggerListedForAStateMovesTheTaskRunToTheListedNextState) {
   ASSERT_FALSE(Transitions().empty());
   for (const auto& [from, trigger, to] : Transitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " ", ToString(trigger)));
@@ -263,7 +263,7 @@ class RandomWalk {
   Epoch epoch_;
 };
 
-TEST(TaskRunRandomTest, AttemptsStartThenEndThenReportTheOutcomeIn300RandomEventSequences) {
+TEST(TaskRunRandomTest, EachAttemptStartsOnceEndsOnceAndThenReportsIn300RandomEventSequences) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     RandomWalk walk(seed);

@@ -54,7 +54,7 @@ const TestRow kAttempts[] = {
 TABLE_TEST(TaskRunTest, kAttempts, Script());
 
 // The first heartbeat may be answered late, or after the second if answers overtake each other.
-TEST(TaskRunTest, ATaskThatLostItsAmIsStopped30SecondsAfterSendingTheLastAnsweredHeartbeat) {
+TEST(TaskRunTest, ATaskWithoutAnAmIsStopped30SecondsAfterTheLastAnsweredHeartbeatWasSent) {
   for (const bool second : {false, true}) {
     TaskRunDriver task;
     task.Register();
@@ -116,7 +116,7 @@ const TestRow kThreeProcesses[] = {
       {"exit-of 0 TERM, gone", "outcome infra, because: no such program, process 1."}}},
     {"AFailedStartOfTheFirstProcessEndsTheAttempt",
      {{"register, START, unstarted 0", "outcome infra, because: no such program."}}},
-    {"AStopCommandWhileProcessesStartTerminatesAllProcessesOnceTheyHaveStarted",
+    {"AStopCommandDuringStartupTerminatesAllProcessesOnceAllHaveStarted",
      {{"register, START, STOP 1s", ""},
       {"started 4242 0, started 4243 1", "no signal"},
       {"started 4244 2", "signals TERM"}}},
@@ -184,7 +184,7 @@ const TestRow kValues[] = {
     {"APublishedValueIsSentToTheAmOnce",
      {{"running, published A=here", "1 values; values A=here from & generation 1"},
       {"published A=here, values-acked, values-acked, published A=here", "no values"}}},
-    {"ValuesPublishedDuringASendAreSentAfterTheAmAcknowledgesThatSend",
+    {"NewPublishedValuesAreSentAfterTheAmAcknowledgesTheEarlierValues",
      {{"running, published A=here, published A=here B=t", "1 values"},
       {"values-acked", "values A=here B=t from"},
       {"values-acked", "no values"}}},

@@ -80,7 +80,7 @@ TEST_F(UsageMeterTest, TheElapsedTimeOfAnAttemptDoesNotDecreaseWhenTheClockGoesB
   EXPECT_EQ(usage().elapsed, Duration(3000));
 }
 
-TEST_F(UsageMeterTest, TheFinalUsageOfAnAttemptIncludesTheKernelsCpuTimeAndPeakMemoryOfEndedProcesses) {
+TEST_F(UsageMeterTest, TheFinalUsageOfAnAttemptIncludesCpuTimeAndPeakMemoryOfEndedProcesses) {
   Add(1000, 100, 500);
   const TreeSample rest{.cpu = Duration(1500), .peak_ended_bytes = 700 * kMb};
   const Usage all = meter_.Ended(rest, At(3000)).usage();
@@ -92,7 +92,7 @@ TEST_F(UsageMeterTest, TheFinalUsageOfAnAttemptIncludesTheKernelsCpuTimeAndPeakM
   EXPECT_EQ(usage().elapsed, Duration(1000)) << "it may be asked again";
 }
 
-TEST_F(UsageMeterTest, AnAttemptThatEndsBeforeItsFirstSampleHasItsCpuTimeAndPeakMemory) {
+TEST_F(UsageMeterTest, CpuTimeAndPeakMemoryAreMeasuredEvenIfAnAttemptEndsBeforeItsFirstSample) {
   const TreeSample rest{.cpu = Duration(60), .peak_ended_bytes = 9 * kMb};
   const Usage all = meter_.Ended(rest, At(120)).usage();
   EXPECT_EQ(all.samples, 0);
@@ -176,7 +176,7 @@ TEST(LeaseSightTest, ALeaseRenewedBeforeItIsStaleStaysFreshWithoutAGap) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
 }
 
-TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveAgainFromTheReadThatShowsTheRenewal) {
+TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveFromTheFirstReadOfTheRenewedLease) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -184,7 +184,7 @@ TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveAgainFromTheReadThatShowsTh
   EXPECT_EQ(sight.alive()->since, kStart + seconds{16});
 }
 
-TEST(LeaseSightTest, ARenewalThatIsReadExactlyAtTheStaleTimeStartsANewAlivePeriod) {
+TEST(LeaseSightTest, ALeaseRenewalSeenExactlyWhenTheLeaseBecomesStaleStartsANewAlivePeriod) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Read(Renewal(1), kStart + seconds{15});
@@ -192,7 +192,7 @@ TEST(LeaseSightTest, ARenewalThatIsReadExactlyAtTheStaleTimeStartsANewAlivePerio
   EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
 }
 
-TEST(LeaseSightTest, AFailedLeaseReadAfterAMinuteDoesNotChangeTheTimeSinceWhichTheAmIsAlive) {
+TEST(LeaseSightTest, AFailedLeaseReadAfterAMinuteDoesNotRestartTheAlivePeriodOfTheAm) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
   sight.Unreadable(kStart + seconds{60});

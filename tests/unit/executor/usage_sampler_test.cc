@@ -180,7 +180,7 @@ TEST_F(UsageSamplerTest, CpuTimeOfAZombieIsCountedAndStaysTheSameWhenTheZombieIs
   EXPECT_LE(std::chrono::abs(reaped - as_zombie), Duration(30));
 }
 
-TEST_F(UsageSamplerTest, UsageOfProcessesThatEndedBeforeTheSamplerIsMadeIsNotCounted) {
+TEST_F(UsageSamplerTest, ProcessesThatEndedBeforeTheSamplerWasCreatedAreNotCounted) {
   Start([] {
     Use(80 * kMegabyte);
     Spin(Duration(150));

@@ -90,7 +90,7 @@ TEST(FrameworkTest, AtMostOneTaskHasATensorBoardPort) {
   EXPECT_EQ(servers(lone), "driver:0");
 }
 
-TEST(FrameworkTest, ATasksEnvironmentListsTheNamedPortsOfAllTasks) {
+TEST(FrameworkTest, TheEnvironmentOfATaskListsTheNamedPortsOfAllTasks) {
   const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 2)});
   ClusterSpec cluster = ClusterOf(spec);
   cluster.ports = {{{"driver", 0}, {{"control", 1}, {"data", 2}}}, {{"worker", 1}, {{"data", 3}}}};
@@ -147,14 +147,14 @@ TEST(FrameworkTest, AllRolesOfACollectiveMustDependOnTheSameRoles) {
   const Status refused = CheckFramework(spec);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(
-      refused.error().message.find("roles chief and data would count different tasks; set both keys to the same roles"),
+      refused.error().message.find("roles chief and data would be connected to different tasks; set "),
       std::string::npos)
       << refused.error().message;
   spec.roles[0].depends_on = {{"data"}};
   EXPECT_TRUE(CheckFramework(spec).ok());
 }
 
-TEST(FrameworkTest, ADependentTaskReceivesTheReadyValuePublishedByItsDependencyRole) {
+TEST(FrameworkTest, ATaskReceivesTheReadyValueOfTheRoleOnWhichItDepends) {
   JobSpec spec = Fcfs(Spec(kTensorflow, {Role("head", 1), Role("worker", 2)}));
   spec.roles[1].depends_on = {{"head", kReady}};
   EXPECT_EQ(ValueNames(spec, {"head", 0}), std::vector<std::string>{"READY"});
@@ -358,7 +358,8 @@ TEST(FrameworkTest, OnlyPytorchSupportsSeveralProcessesPerTask) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
     EXPECT_EQ(status.error().message, StrCat("tony.worker.nproc-per-node=2: framework ", ToString(framework),
-                                             " supports one process for each task; expected 1, or framework pytorch"));
+                                             " supports only one process for each task; expected 1, or framework "
+                                             "pytorch"));
   }
 }
 
@@ -398,8 +399,8 @@ TEST(FrameworkTest, AUserSetCudaVisibleDevicesIsRejectedIfARoleRequestsGpus) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(
       status.error().message,
-      "worker_env.CUDA_VISIBLE_DEVICES, -shell_env CUDA_VISIBLE_DEVICES, tony.execution.env.CUDA_VISIBLE_DEVICES: a "
-      "variable that TonY itself sets in every task; choose another name");
+      "worker_env.CUDA_VISIBLE_DEVICES, -shell_env CUDA_VISIBLE_DEVICES, tony.execution.env.CUDA_VISIBLE_DEVICES: "
+      "TonY itself sets this variable in every task; choose another name");
 }
 
 TEST(FrameworkTest, AUserVariableIsRejectedWithItsNameIfTonySetsTheSameVariable) {
@@ -411,11 +412,11 @@ TEST(FrameworkTest, AUserVariableIsRejectedWithItsNameIfTonySetsTheSameVariable)
   };
   const auto of_task = [](const std::string& name) {
     return StrCat("worker_env.", name, ", -shell_env ", name, ", tony.execution.env.", name,
-                  ": a variable that TonY itself sets in every task; choose another name");
+                  ": TonY itself sets this variable in every task; choose another name");
   };
   const auto of_container = [](const std::string& name) {
     return StrCat("-container_env ", name, ", tony.containers.env.", name,
-                  ": a variable that TonY itself sets in every task; choose another name");
+                  ": TonY itself sets this variable in every task; choose another name");
   };
   EXPECT_EQ(message(kPytorch, "RANK", false), of_task("RANK"));
   EXPECT_EQ(message(kTensorflow, "TF_CONFIG", true), of_container("TF_CONFIG"));

@@ -33,14 +33,14 @@ TEST_F(PlannedTaskTest, APlannedTaskShowsPlaceholdersForIdsAndFoldersThatAreKnow
                             "RANK=1", "MASTER_ADDR=<host>", "MASTER_PORT=0"}));
 }
 
-TEST_F(PlannedTaskTest, APlannedTaskInheritsTheNodesEnvironmentAndHasAPlaceholderForRequestedGpus) {
+TEST_F(PlannedTaskTest, APlannedTaskInheritsTheNodeEnvironmentAndShowsAGpuPlaceholder) {
   const PlannedNode node{.host = "h", .environment = {"HOME=/home/ann", "CUDA_VISIBLE_DEVICES=7"}};
   EXPECT_THAT(Only(node).environment, IsSupersetOf({"HOME=/home/ann", "CUDA_VISIBLE_DEVICES=7"}));
   spec_.roles[0].resources.gpus = 1;
   EXPECT_THAT(Only(node).environment, Contains("CUDA_VISIBLE_DEVICES=<gpus>"));
 }
 
-TEST_F(PlannedTaskTest, APlannedTaskRunsASimpleCommandWithoutAShellIfPlannedForThisMachine) {
+TEST_F(PlannedTaskTest, ATaskPlannedForThisMachineRunsASimpleCommandWithoutAShell) {
   spec_.roles[0].command = "sleep 1";
   const std::vector<std::string> environment = {"PATH=/usr/bin:/bin"};
   EXPECT_THAT(Only({"h", environment, true}).argv, ElementsAre("sleep", "1"));

@@ -40,7 +40,7 @@ TEST(RestartScopeTest, ATensorflowWorkerWithParameterServersRestartsAloneIfItKee
   EXPECT_EQ(ScopeOf(spec, "chief"), "gang");
 }
 
-TEST(RestartScopeTest, AStandaloneTaskAnEvaluatorAndASidecarRestartAlone) {
+TEST(RestartScopeTest, StandaloneTasksAndEvaluatorsAndSidecarsRestartAlone) {
   EXPECT_EQ(ScopeOf(SpecOf(kStandalone, {Role("driver")}), "driver", false), "task");
   const JobSpec spec = SpecOf(kTensorflow, {Role("evaluator"), Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "evaluator", false), "task");
@@ -63,7 +63,7 @@ TEST(RestartScopeTest, AnUntrackedTaskRestartsAloneIfItKeepsItsAddress) {
   EXPECT_EQ(ScopeOf(spec, "store", false), "gang");
 }
 
-TEST(RestartScopeTest, ATaskThatPublishedValuesRestartsTheWholeGang) {
+TEST(RestartScopeTest, TheFailureOfATaskThatPublishesValuesRestartsTheWholeGang) {
   const JobSpec spec = SpecOf(kStaged, {Role("driver"), Role("ps"), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "driver"), "gang");
   EXPECT_EQ(ScopeOf(spec, "ps"), "gang");
@@ -89,7 +89,7 @@ TEST(RestartScopeTest, ToleratedTaskFailuresInACollectiveFrameworkCauseAWarning)
   spec.roles[1].min_succeeded = 2;
   EXPECT_THAT(ToleranceWarnings(spec),
               ElementsAre("role worker: its tasks may fail without failing the job, but a collective of pytorch cannot "
-                          "continue without one of them: the others may hang; for independent tasks set "
+                          "continue without one of its tasks: the other tasks may hang; for independent tasks set "
                           "tony.application.distributed-mode=FCFS"));
   spec.mode = DistributedMode::kFcfs;
   EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());

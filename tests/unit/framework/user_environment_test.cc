@@ -33,7 +33,7 @@ class UserEnvironmentTest : public testing::Test {
   ClusterSpec cluster_;
 };
 
-TEST_F(UserEnvironmentTest, EnvironmentVariablesOfATaskIdentifyItsJobTaskAttemptAndContainer) {
+TEST_F(UserEnvironmentTest, TheEnvironmentOfATaskNamesItsJobAndAttemptAndContainer) {
   const auto variables = Variables({"worker", 1});
   for (const char* expected :
        {"TONY_JOB_ID=job-1", "TONY_TASK=worker:1", "TONY_ATTEMPT=2", "TONY_GENERATION=4", "TONY_LOG_DIR=/job/logs",
@@ -42,7 +42,7 @@ TEST_F(UserEnvironmentTest, EnvironmentVariablesOfATaskIdentifyItsJobTaskAttempt
   }
 }
 
-TEST_F(UserEnvironmentTest, ATasksEnvironmentActivatesTheJobsPythonVenv) {
+TEST_F(UserEnvironmentTest, TheEnvironmentOfATaskActivatesThePythonVenvOfTheJob) {
   EXPECT_THAT(Variables({"worker", 1}, {"PATH=/bin", "PYTHONHOME=/opt"}),
               AllOf(Contains("PATH=/bin"), Contains("PYTHONHOME=/opt"), Not(Contains(StartsWith("VIRTUAL_ENV=")))));
   spec_.python_venv = "/home/u/env";
@@ -52,7 +52,7 @@ TEST_F(UserEnvironmentTest, ATasksEnvironmentActivatesTheJobsPythonVenv) {
   EXPECT_THAT(Variables({"worker", 1}), Contains(StartsWith("PATH=/job/work/venv/bin:/usr/local/sbin:")));
 }
 
-TEST_F(UserEnvironmentTest, PythonpathEntriesInTheSourceFolderAreRedirectedToTheTasksCopy) {
+TEST_F(UserEnvironmentTest, PythonpathEntriesInTheSourceFolderAreRedirectedToTheTaskFolder) {
   spec_.src_dir = "/home/u/src";
   spec_.execution_env = {{"PYTHONPATH", "/home/u/src:/home/u/src/lib:/home/u/src2"}, {"OUT", "/home/u/src/out"}};
   EXPECT_THAT(Variables({"worker", 1}, {"PATH=/home/u/src/.venv/bin"}),
@@ -105,18 +105,18 @@ TEST_F(UserEnvironmentTest, OnlyTheChiefTaskHasTonyOutputFileSet) {
   EXPECT_THAT(Variables({"worker", 1}, {"TONY_OUTPUT_FILE=/outer"}), Not(Contains(StartsWith("TONY_OUTPUT_FILE="))));
 }
 
-TEST_F(UserEnvironmentTest, TonyNoticeFileOfEveryTaskPointsIntoTheTasksWorkFolder) {
+TEST_F(UserEnvironmentTest, TonyNoticeFileIsAPathInTheWorkFolderOfTheTask) {
   EXPECT_THAT(Variables({"ps", 0}, {"TONY_NOTICE_FILE=/outer"}),
               Contains("TONY_NOTICE_FILE=/job/work/tony-notice.json"));
 }
 
-TEST_F(UserEnvironmentTest, TonyErrorFileOfEveryTaskPointsIntoTheTasksWorkFolder) {
+TEST_F(UserEnvironmentTest, TonyErrorFileIsAPathInTheWorkFolderOfTheTask) {
   const auto variables = Variables({"ps", 0}, {"TONY_ERROR_FILE=/outer", "TORCHELASTIC_ERROR_FILE=/outer"});
   EXPECT_THAT(variables, Contains("TONY_ERROR_FILE=/job/work/tony-error.json"));
   EXPECT_THAT(variables, Not(Contains(StartsWith("TORCHELASTIC_ERROR_FILE="))));
 }
 
-TEST_F(UserEnvironmentTest, TorchelasticErrorFileIsTonysErrorFileUnlessTheUserSetsTheVariable) {
+TEST_F(UserEnvironmentTest, TorchelasticErrorFileEqualsTonyErrorFileUnlessTheUserSetsTheVariable) {
   spec_.framework = FrameworkKind::kPytorch;
   EXPECT_THAT(Variables({"worker", 0}, {"TORCHELASTIC_ERROR_FILE=/outer"}),
               Contains("TORCHELASTIC_ERROR_FILE=/job/work/tony-error.json"));

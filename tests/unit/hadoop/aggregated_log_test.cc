@@ -129,7 +129,7 @@ TEST(AggregatedLogTest, AnUnsupportedCompressionIsNamedInTheError) {
   TFileWriter writer("lzo");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});
   AggregatedFile file{writer.Finish()};
-  EXPECT_EQ(file.Failure().message, "the block is compressed by \"lzo\", expected none or gz");
+  EXPECT_EQ(file.Failure().message, "the compression of the block is \"lzo\", expected none or gz");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST_F(ApplicationViewersTest, AFailedQueryAllowsNoViewerAndIsNotCached) {
   EXPECT_EQ(Ask("eve"), "yes");
 }
 
-TEST_F(ApplicationViewersTest, AnUnencodedOrOverlongUserNameIsRejectedWithoutAQuery) {
+TEST_F(ApplicationViewersTest, AUserNameIsRejectedWithoutAQueryIfTooLongOrNotPercentEncoded) {
   for (const char* name : {"eve&doAs=root", "eve#", "eve root", "eve?x", "eve=1", "e/v"})
     EXPECT_EQ(Ask(name), "the user's name is not percent-encoded") << name;
   EXPECT_EQ(Ask(std::string(1000, 'x')), "the user's name is not percent-encoded");

@@ -48,7 +48,7 @@ TEST_F(HadoopXmlTest, ALaterSiteFileOverridesAnEarlierValueUnlessTheEarlierValue
   EXPECT_EQ(TextOf("b"), "core");
 }
 
-TEST_F(HadoopXmlTest, EachValueRecordsTheSiteFileOrDefaultFileOfItsOrigin) {
+TEST_F(HadoopXmlTest, EachValueRecordsTheSiteFileOrDefaultFileThatItCameFrom) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.hostname", "rm"));
   const auto site = Read();
   ASSERT_TRUE(site.ok()) << site.error().message;
@@ -98,10 +98,10 @@ TEST_F(HadoopXmlTest, AValueOfTheWrongTypeIsRejectedWithFileAndKey) {
   EXPECT_EQ(site->Text("v").error().message, "Hadoop's site files: v is not set");
 }
 
-TEST_F(HadoopXmlTest, AFolderWithoutSiteFilesReturnsNotFoundAndAnIncludeIsRejectedWithItsLine) {
+TEST_F(HadoopXmlTest, ReadingFailsIfTheFolderHasNoSiteFilesOrASiteFileContainsAnInclude) {
   EXPECT_EQ(Read().error().code, ErrorCode::kNotFound);
   Write("core-site.xml", "<xi:include href='x'/>\n");
-  EXPECT_EQ(Read().error().message, Path("core-site.xml") + ":2: include: files cannot be included here");
+  EXPECT_EQ(Read().error().message, Path("core-site.xml") + ":2: include: this file cannot include other files");
 }
 
 TEST_F(HadoopXmlTest, AddressesOfASingleResourceManagerAreDerivedFromItsHostName) {

@@ -133,7 +133,7 @@ TEST_F(RpcConnectionTest, AnUnsupportedRpcProtectionIsReportedInOneLine) {
       "x: the server demands the protection auth-conf (hadoop.rpc.protection); only \"authentication\" is supported");
 }
 
-TEST_F(RpcConnectionTest, AccessProtocolAndVersionErrorsAreFinalAndOtherErrorsAreTemporary) {
+TEST_F(RpcConnectionTest, AccessErrorsProtocolErrorsAndVersionErrorsAreFinalAndOthersAreTemporary) {
   using Failure = RpcFailure;
   const auto answered = [](const std::string& name) {
     return Failure{Kind::kAnswered, "org.apache.hadoop." + name, ""};

@@ -53,13 +53,15 @@ TEST(DigestMd5Test, ADigestChallengeIsAcceptedOnlyIfItOffersQopAuth) {
 }
 
 TEST(DigestMd5Test, AMalformedDigestChallengeIsRejected) {
-  EXPECT_EQ(Refusal(""), "the server's DIGEST-MD5 challenge: no nonce");
+  EXPECT_EQ(Refusal(""), "the server's DIGEST-MD5 challenge: the nonce is missing");
   EXPECT_EQ(Refusal("nonce=\"n"), "the server's DIGEST-MD5 challenge: a quote is not closed");
   EXPECT_EQ(Refusal("nonce=\"n\\"), "the server's DIGEST-MD5 challenge: a quote is not closed");
   EXPECT_EQ(Refusal("nonce=\"n\" algorithm=md5-sess"), "the server's DIGEST-MD5 challenge: a comma is missing");
-  EXPECT_EQ(Refusal("nonce"), "the server's DIGEST-MD5 challenge: a name without a value");
-  EXPECT_EQ(Refusal("nonce=\"n\",algorithm=md5"), "the server's DIGEST-MD5 challenge: algorithm md5");
-  EXPECT_EQ(Refusal(std::string(3000, 'x')), "the server's DIGEST-MD5 challenge: more than 2048 bytes");
+  EXPECT_EQ(Refusal("nonce"), "the server's DIGEST-MD5 challenge: a name has no value");
+  EXPECT_EQ(Refusal("nonce=\"n\",algorithm=md5"),
+            "the server's DIGEST-MD5 challenge: the algorithm is \"md5\", expected md5-sess");
+  EXPECT_EQ(Refusal(std::string(3000, 'x')),
+            "the server's DIGEST-MD5 challenge: the challenge is longer than 2048 bytes");
 }
 
 TEST(DigestMd5Test, ARealmWithQuotesIsEscaped) {
@@ -121,7 +123,7 @@ TEST(SaslTest, AServerThatDoesNotAcceptTokensIsRejected) {
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Success("")).error().message,
             "the server accepts no token; it offers nothing");
   EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Offer("TOKEN", "SCRAM-SHA-256")).error().message,
-            "the server checks tokens by SCRAM-SHA-256; only DIGEST-MD5 is supported");
+            "the server checks tokens with SCRAM-SHA-256; only DIGEST-MD5 is supported");
 }
 
 TEST(SaslTest, AnUnexpectedSaslStateFromTheServerIsRejected) {

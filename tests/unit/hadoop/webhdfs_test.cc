@@ -124,7 +124,7 @@ TEST_F(WebHdfsTest, ASecondRedirectIsRejectedAndNotFollowed) {
   node.answers_all = Answered(307, "", StrCat("Location: ", node.server().Url("/elsewhere"), "\r\n"));
   const auto created = Create("/a", "secret");
   ASSERT_FALSE(created.ok());
-  EXPECT_EQ(created.error().message, "CREATE /a: redirected to a second server");
+  EXPECT_EQ(created.error().message, "CREATE /a: the answer redirects to a second server");
   EXPECT_EQ(node.server().requests().size(), 2u);
   EXPECT_EQ(Run<Status>([&](auto done) { return hdfs.SetPermission("/a", 0600, done); }).error().code,
             ErrorCode::kInvalid);
@@ -244,7 +244,7 @@ TEST_F(WebHdfsTest, ACallReturnsUnavailableIfNoNameNodeListens) {
 
 using PutWholeTest = WebHdfsTest;
 
-TEST_F(PutWholeTest, ANewFileIsPublishedCompleteAndNoTemporaryFileStays) {
+TEST_F(PutWholeTest, ANewFileIsPublishedCompletelyAndNoTemporaryFileRemains) {
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
   ASSERT_TRUE(put.ok()) << put.error().message;
   EXPECT_TRUE(*put);

@@ -131,7 +131,7 @@ TEST_F(RmClientTest, ActiveApplicationsAndNodeLabelsAreListed) {
             std::vector<std::string>{"big"});
 }
 
-TEST_F(RmClientTest, ADuplicateSubmissionSucceedsAndASubmissionToADeniedQueueIsNotPermitted) {
+TEST_F(RmClientTest, ADuplicateSubmissionSucceedsAndASubmissionToAForbiddenQueueIsRejected) {
   const std::string yarn = kExceptions + "YarnException";
   Play(server, {[&](const Call& call) {
                   server.Fail(call, yarn, "Application with id x is already present! Cannot add a duplicate!");
@@ -163,7 +163,7 @@ TEST_F(RmClientTest, ADuplicateSubmissionSucceedsAndASubmissionToADeniedQueueIsN
   EXPECT_EQ(*queues, std::vector<std::string>{"root.default"});
 }
 
-TEST_F(RmClientTest, ReportReturnsTheStateOfAnApplicationOrNotFoundAndKillSendsItsReason) {
+TEST_F(RmClientTest, ReportReturnsTheApplicationStateOrNotFoundAndKillSendsTheReason) {
   wire::GetApplicationReportResponse report;
   auto& application = *report.mutable_application_report();
   *application.mutable_applicationid() = ToWire(kApplication);

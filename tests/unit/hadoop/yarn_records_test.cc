@@ -125,14 +125,14 @@ TEST(DiagnosticsTest, YarnDiagnosticsAreReducedToTheReasonOfTheFailure) {
        StrCat(
            "Container [pid=71,containerID=container_1_0001_01_000002] is running 90112B beyond the 'PHYSICAL' memory "
            "limit. Current usage: 256.1 MB of 256 MB physical memory used. Killing container. (",
-           kAll, " shows all)")},
+           kAll, " shows the whole text)")},
       {"Error launching appattempt_1_0001_000001. Got exception: java.net.ConnectException: Call From n1/10.0.0.1 to "
        "n2:8041 failed on connection exception: java.net.ConnectException: Connection refused\n"
        "\tat sun.reflect.NativeConstructorAccessorImpl.newInstance0(Native Method)\n"
        "Caused by: java.net.ConnectException: Connection refused\n\t... 12 more\n. Failing the application.",
        StrCat("ConnectException: Call From n1/10.0.0.1 to n2:8041 failed on connection exception: ConnectException: "
               "Connection refused (",
-              kAll, " shows all)")},
+              kAll, " shows the whole text)")},
       {"Exception from container-launch.\nContainer id: container_1_0001_01_000002\nExit code: 255\n"
        "Exception message: Launch container failed\nShell error output: Could not open /var/lib: No space left\n"
        "Shell output: main : command provided 1\nmain : run as user is root\nmain : requested yarn user is root\n",
@@ -158,7 +158,7 @@ TEST(DiagnosticsTest, ALongReasonIsCutAtACharacterBoundaryAndNamesTheCommandForT
     EXPECT_GE(told.size(), kLongestReason - 1);
     EXPECT_TRUE(IsUtf8(told)) << told;
     EXPECT_TRUE(told.ends_with("...")) << told;
-    EXPECT_EQ(ReasonIn(begin + said, kAll), StrCat(told, " (", kAll, " shows all)"));
+    EXPECT_EQ(ReasonIn(begin + said, kAll), StrCat(told, " (", kAll, " shows the whole text)"));
   }
 }
 

@@ -31,7 +31,7 @@ TEST(AvroTest, IntegersAreEncodedAsZigZagVarints) {
   EXPECT_EQ(LongHex(std::numeric_limits<int64_t>::min()), "ffffffffffffffffff01");
 }
 
-TEST(AvroTest, StringsAreLengthPrefixedAndDoublesLittleEndian) {
+TEST(AvroTest, StringsHaveALengthPrefixAndDoublesAreLittleEndian) {
   EXPECT_EQ(Hex(AvroRecord().String("foo").String("").bytes()), "06666f6f00");
   EXPECT_EQ(Hex(AvroRecord().Double(1.5).bytes()), "000000000000f83f");
 }

@@ -56,7 +56,7 @@ class EndedWritersTest : public ::testing::Test {
   EndedLog log_{temp_.path()};
 };
 
-TEST_F(EndedWritersTest, AnAppendReturnsUnavailableWhileAnotherWriterHoldsTheLogsLock) {
+TEST_F(EndedWritersTest, AnAppendReturnsUnavailableWhileAnotherWriterHoldsTheLockOfTheLog) {
   EXPECT_TRUE(log_.Append(Job("a")).ok());
   const int fd = open((temp_.path() / "history/ended.log").c_str(), O_RDWR | O_CLOEXEC);
   struct flock lock = {};

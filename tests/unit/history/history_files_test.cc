@@ -119,7 +119,7 @@ TEST_F(HistoryFilesTest, AnEndedJobGetsItsHistoryFilesEvenIfItsJournalIsDamaged)
   EXPECT_THAT(Names(**HistoryFolder(records)), UnorderedElementsAre("tony-final.xml", Ended(records)));
 }
 
-TEST_F(HistoryFilesTest, FinishHistoryFailsWhileTheJobHasNotEnded) {
+TEST_F(HistoryFilesTest, FinishHistoryFailsWhileTheJobStillRuns) {
   const JobRecords records = MakeJob(history_);
   const Status finished = FinishHistory(records);
   ASSERT_FALSE(finished.ok());
@@ -186,9 +186,10 @@ TEST_F(HistoryFilesTest, AHistoryFolderOwnedByAnotherUserIsRefusedWithTheOwnersU
   ASSERT_EQ(chmod(where.c_str(), 0777), 0);
   const Status begun = BeginHistory(records);
   ASSERT_FALSE(begun.ok());
-  EXPECT_EQ(begun.error().message, where.string() +
-                                       " belongs to uid 1234567, expected a folder of root: nothing is written there; "
-                                       "uid 1234567 or root must remove it");
+  EXPECT_EQ(begun.error().message,
+            where.string() +
+                " belongs to uid 1234567, expected a folder of root, so TonY writes nothing there; uid 1234567 or root "
+                "must remove it");
   EXPECT_TRUE(fs::is_empty(where));
 }
 

@@ -118,7 +118,7 @@ TEST(JhistTest, AnAttemptWhoseEndIsRecordedTwiceHasOneFinishEvent) {
               ElementsAre(Inited(), Started(10, kPs, "1-1"), Finished(20, kPs, "SUCCEEDED", "NA")));
 }
 
-TEST(JhistTest, ATaskWithoutARecordedEndHasItsFinishEventAtTheJobsEnd) {
+TEST(JhistTest, ATaskWithoutARecordedEndHasItsFinishEventAtTheEndOfTheJob) {
   const Outcome lost{.cls = OutcomeClass::kNodeLost, .message = "ended with its job"};
   EXPECT_THAT(Told().Start(10, kWorker, "1-1").Task(kWorker, lost).Ended(400),
               ElementsAre(Inited(), Started(10, kWorker, "1-1"),
@@ -145,7 +145,7 @@ TEST(JhistTest, MetricsThatWereNotMeasuredAreLeftOut) {
 }
 
 // The bytes of each kind of event. tests/e2e/jhist_test.cc checks that a stock reader accepts them.
-TEST(JhistTest, AnEventIsEncodedAsItsTypeThenItsRecordThenItsTime) {
+TEST(JhistTest, AnEventIsEncodedAsTypeThenRecordThenTime) {
   const std::string sync = "0123456789abcdef";
   const auto body = [&](const JhistEvent& event) {
     std::string file = EncodeJhist({event}, sync);

@@ -32,7 +32,7 @@ TEST(TonyFinalTest, TonyFinalXmlHasTonyKeysAndNoAzkabanKeys) {
   EXPECT_EQ(ValueOf(read, "tony.job.id"), "local-20261121-093015-4f2a9c");
 }
 
-TEST(TonyFinalTest, EachRolesResourcesAreWrittenUnderTheRolesOwnKeys) {
+TEST(TonyFinalTest, TheResourcesOfARoleAreWrittenUnderTheKeysOfThatRole) {
   const auto read = Read({{"tony.am.memory", "4g", "x"}}, SpecOf("driver", {4096, 2, 1}));
   EXPECT_EQ(ValueOf(read, "tony.driver.instances"), "3");
   EXPECT_EQ(ValueOf(read, "tony.driver.memory"), "4096m");

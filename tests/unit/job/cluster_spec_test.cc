@@ -55,8 +55,8 @@ TEST(ClusterSpecTest, AParseErrorNamesTheInvalidField) {
     const auto read = ClusterSpecFromJson(json);
     return read.ok() ? std::string("accepted") : read.error().message;
   };
-  EXPECT_EQ(error("{}"), "cluster spec: field generation: expected a whole number, and the field is missing");
-  EXPECT_EQ(error(R"({"generation":1})"), "cluster spec: field roles: expected an object, and the field is missing");
+  EXPECT_EQ(error("{}"), "cluster spec: field generation: expected a whole number, but the field is missing");
+  EXPECT_EQ(error(R"({"generation":1})"), "cluster spec: field roles: expected an object, but the field is missing");
   EXPECT_EQ(error(R"({"generation":-1,"roles":{}})"),
             "cluster spec: field generation: expected a whole number from 0 to 9223372036854775807");
   EXPECT_EQ(error(R"({"generation":1,"roles":[]})"), "cluster spec: field roles: expected an object");

@@ -46,10 +46,10 @@ TEST(ErrorReportTest, AnInvalidErrorReportIsRejectedWithTheReason) {
   EXPECT_EQ(ReportError(R"({"advice":"maybe"})"), "error file: field advice: expected transient or permanent");
   EXPECT_EQ(ReportError(R"({"message":7})"), "error file: field message: expected a string");
   EXPECT_EQ(ReportError(R"({"message":{"extraInfo":{}}})"),
-            "error file: field message.message: expected a string, and the field is missing");
+            "error file: field message.message: expected a string, but the field is missing");
 }
 
-TEST(ErrorReportTest, AProgramCannotReportTheClassesSuccessKilledOrAbandoned) {
+TEST(ErrorReportTest, AProgramCannotReportTheClassSuccessOrKilledOrAbandoned) {
   for (const char* cls : {"success", "killed", "abandoned", "", "OOM"}) EXPECT_FALSE(UserClassFromString(cls)) << cls;
 }
 

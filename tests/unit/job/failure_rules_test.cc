@@ -18,7 +18,7 @@ FailureRule Pattern(const std::string& pattern, OutcomeClass cls) {
   return {.name = "pattern." + pattern, .pattern = pattern, .cls = cls, .meaning = "as told"};
 }
 
-TEST(FailureRulesTest, ExitCodeZeroIsASuccessDespiteAnErrorReportAnOomKillAndAMatchingFailureRule) {
+TEST(FailureRulesTest, ExitCodeZeroIsASuccessDespiteEvidenceOfAFailure) {
   Evidence evidence = Exit(0, "CUDA out of memory\n");
   evidence.report = ErrorReport{OutcomeClass::kInfra, Advice::kTransient, "bad"};
   evidence.oom = OomEvidence::kCgroup;
@@ -122,7 +122,7 @@ TEST(FailureRulesTest, AnExceptionThatPythonIgnoredIsTheCauseOnlyWithExitCode120
   EXPECT_EQ(Classify(Exit(3, ignored), {}).message, "");
 }
 
-TEST(FailureRulesTest, AnExceptionIsExplainedByItsDirectCauseButNotByAHandledException) {
+TEST(FailureRulesTest, ARuleExplainsOnlyTheDirectCauseOfAnException) {
   const std::string cause = Traceback("OSError: [Errno 28] No space left on device"),
                     last = Traceback("RuntimeError: epoch 3");
   const std::string from = "\nThe above exception was the direct cause of the following exception:\n\n";
@@ -161,7 +161,7 @@ TEST(FailureRulesTest, AnErrorReportWithAClassSetsTheFailureSourceToTheProgramIt
   EXPECT_EQ(Classify(evidence, {}).source, Source::kSignal);
 }
 
-TEST(FailureRulesTest, AnOomKillIsReportedWithTheMemoryLimitOnlyIfItEndedTheProgram) {
+TEST(FailureRulesTest, AnOomKillIsReportedOnlyIfTheKillEndedTheProgram) {
   Evidence evidence = Exit(137);
   evidence.oom = OomEvidence::kCgroup;
   evidence.oom_detail = "out of memory: the container's limit of 64 MB was reached";
@@ -223,7 +223,7 @@ TEST(FailureRulesTest, AnErrorReportWithOnlyAdviceKeepsTheClassOfTheRule) {
   EXPECT_EQ(outcome.message, "the shell did not find the command, or a variable is not set");
 }
 
-TEST(FailureRulesTest, AReportedClassWithoutAMessageIsAttributedToTheErrorFile) {
+TEST(FailureRulesTest, TheMessageNamesTheErrorFileIfTheReportHasAClassAndNoMessage) {
   Evidence evidence = Exit(1);
   evidence.report = ErrorReport{OutcomeClass::kHung, Advice::kNone, ""};
   EXPECT_EQ(Classify(evidence, {}).message, "the class is from the task's error file");

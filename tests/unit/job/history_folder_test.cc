@@ -13,7 +13,7 @@ std::string FolderWith(const Settings& settings) {
   return parsed.ok() ? parsed->spec.history_folder : parsed.error().message;
 }
 
-TEST(HistoryFolderTest, TheHistoryFolderIsTheFolderIntermediateBelowTheHistoryLocation) {
+TEST(HistoryFolderTest, TheHistoryFolderIsTheSubfolderIntermediateOfTheHistoryLocation) {
   EXPECT_EQ(FolderWith({{"tony.history.location", "/shared/tony"}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", " file:///shared/tony/ "}}), "/shared/tony/intermediate");
   EXPECT_EQ(FolderWith({{"tony.history.location", "file:/shared/tony"}}), "/shared/tony/intermediate");
@@ -36,7 +36,8 @@ TEST(HistoryFolderTest, AnHdfsHistoryLocationIsIgnoredWithAWarningIfTheJobIsNotO
   const Settings settings = {{"tony.history.location", "hdfs://nn:9000/tony"}};
   EXPECT_EQ(FolderWith(settings), "");
   EXPECT_EQ(WarningsWith(settings),
-            "tony.history.location: \"hdfs://nn:9000/tony\" (from -conf): no history is kept there: only a job on YARN can use "
+            "tony.history.location: \"hdfs://nn:9000/tony\" (from -conf): TonY writes no history of this job: only a "
+            "job on YARN can use "
             "files in HDFS (tony.scheduler=yarn); expected the path of a file or folder on this machine\n");
 }
 
@@ -50,7 +51,7 @@ TEST(HistoryFolderTest, TheHistoryFolderOfAYarnJobIsInHdfsUnlessTheLocationIsAFi
   EXPECT_EQ(on_yarn("tony.history.location", "file:/shared/tony"), "/shared/tony/intermediate");
   EXPECT_EQ(on_yarn("tony.history.location", "tony"), "");
   EXPECT_EQ(WarningsWith({{"tony.scheduler", "yarn"}, {"tony.history.location", "s3://bucket/x"}}),
-            "tony.history.location: \"s3://bucket/x\" (from -conf): no history is kept there: expected "
+            "tony.history.location: \"s3://bucket/x\" (from -conf): TonY writes no history of this job: expected "
             "hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS\n");
 }
 

@@ -154,7 +154,7 @@ void ExpectAllRequired(json::object& (*object)(json::value&), const std::string&
     const std::string prefix = "job spec: field " + path + name + ": expected ";
     EXPECT_TRUE(ErrorOf(Without(document, object, name)).starts_with(prefix))
         << ErrorOf(Without(document, object, name));
-    EXPECT_TRUE(ErrorOf(Without(document, object, name)).ends_with("and the field is missing"));
+    EXPECT_TRUE(ErrorOf(Without(document, object, name)).ends_with("but the field is missing"));
     EXPECT_TRUE(ErrorOf(WithNull(document, object, name)).starts_with(prefix)) << name;
   }
 }
@@ -239,7 +239,7 @@ TEST(JobSpecJsonTest, AnInvalidJobSpecIsRejectedWithTheReason) {
   EXPECT_TRUE(ErrorOf("").starts_with("job spec: not JSON: "));
   EXPECT_TRUE(ErrorOf("{\"schema\":1").starts_with("job spec: not JSON: "));
   EXPECT_EQ(ErrorOf("[1]"), "job spec: expected a JSON object");
-  EXPECT_EQ(ErrorOf("{}"), "job spec: field schema: expected a whole number, and the field is missing");
+  EXPECT_EQ(ErrorOf("{}"), "job spec: field schema: expected a whole number, but the field is missing");
   EXPECT_EQ(ErrorOf("{\"schema\":2}"), "job spec: field schema: expected a whole number from 1 to 1");
   JobSpec spec = FullSpec();
   spec.roles.clear();

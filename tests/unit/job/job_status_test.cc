@@ -51,7 +51,7 @@ TEST(JobStatusTest, TheJsonOfAnEndedJobHasTheDocumentedForm) {
       R"("restart_count":0,"restarts":[]})");
 }
 
-TEST(JobStatusTest, ResourceUsageIsWrittenOncePerTaskAndReadIntoTheTaskAndTheOutcome) {
+TEST(JobStatusTest, ResourceUsageIsWrittenOnceAndReadIntoBothTheTaskAndItsOutcome) {
   JobStatus status = Ended();
   const Usage used{.samples = 1, .memory_bytes = 123, .cpu = Duration(77)};
   status.tasks[0].usage = status.tasks[0].outcome->usage = used;

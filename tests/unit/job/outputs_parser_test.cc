@@ -43,9 +43,9 @@ TEST(OutputsParserTest, OnlyTheInvalidMemberIsOmittedAndIsReportedByName) {
   EXPECT_EQ(between("\"b\":\"one\ntwo\""), kept + "15: a control character in a string)");
   EXPECT_EQ(between(R"("b":"\x")"), kept + "12: an unknown escape in a string)");
   EXPECT_EQ(between(R"("b":"\u12g4")"), kept + "12: expected \\u and four hexadecimal digits)");
-  EXPECT_EQ(between(R"("b":"\ud800")"), kept + "12: half of a character (a surrogate without the other one))");
-  EXPECT_EQ(between(R"("b":"\ud800\u0041")"), kept + "12: half of a character (a surrogate without the other one))");
-  EXPECT_EQ(between(R"("b":"\udc00")"), kept + "12: half of a character (a surrogate without the other one))");
+  EXPECT_EQ(between(R"("b":"\ud800")"), kept + "12: the escape is only half of a surrogate pair)");
+  EXPECT_EQ(between(R"("b":"\ud800\u0041")"), kept + "12: the escape is only half of a surrogate pair)");
+  EXPECT_EQ(between(R"("b":"\udc00")"), kept + "12: the escape is only half of a surrogate pair)");
 }
 
 TEST(OutputsParserTest, AllMembersWithADuplicateNameAreOmitted) {
@@ -94,7 +94,7 @@ TEST(OutputsParserTest, AMemberNestedDeeperThan100LevelsIsOmitted) {
     return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + ",\"z\":1}";
   };
   EXPECT_EQ(Read(nested(100)), nested(100));
-  EXPECT_EQ(Read(nested(101)), "{\"z\":1}\n\"a\" is left out (line 1, offset 105: nested deeper than 100)");
+  EXPECT_EQ(Read(nested(101)), "{\"z\":1}\n\"a\" is left out (line 1, offset 105: nested deeper than 100 levels)");
   EXPECT_TRUE(Read("{\"a\":" + std::string(1 << 20, '[')).starts_with("refused: "));
 }
 

@@ -29,7 +29,7 @@ std::string MessageOf(const std::string& stderr_text, int code = 1) {
   return Classify({.exit = ExitStatus{kind, std::abs(code)}, .stderr_tail = stderr_text}, {}).message;
 }
 
-TEST(StatedCausesTest, TracebacksOfThreadsExitHandlersAndLoggersDoNotReplaceTheMainException) {
+TEST(StatedCausesTest, ATracebackOfAThreadOrExitHandlerOrLoggerDoesNotReplaceTheMainException) {
   const std::string in_group =
       "  + Exception Group Traceback (most recent call last):\n  |   File \"x\", line 1\n  | ExceptionGroup: g (1 "
       "sub-exception)\n  +-+---------------- 1 ----------------\n    | ImportError: gone\n    +----\n";
@@ -46,7 +46,7 @@ TEST(StatedCausesTest, TracebacksOfThreadsExitHandlersAndLoggersDoNotReplaceTheM
   }
 }
 
-TEST(StatedCausesTest, PrefixesOfLaunchersAndLoggersAreRemoved) {
+TEST(StatedCausesTest, LinePrefixesFromLaunchersAndLoggersAreRemoved) {
   for (const std::string& prefix :
        {"[rank1]: ", "[default0]:", "[1,0]<stderr>:", "[prterun-node1-4242@1,1]<stderr>: ", "1: ", "worker_1  | ",
         "2026-11-28T10:00:00.123Z stderr F ", "Fri Nov 28 10:00:00 2026[0]<stderr>:"}) {
@@ -73,7 +73,7 @@ TEST(StatedCausesTest, TheFirstFailedRankIsNamedIfOnlyOtherRanksPrintATraceback)
       << message;
 }
 
-TEST(StatedCausesTest, TheErrorOfALaunchedProcessTakesPrecedenceOverTheLaunchersReport) {
+TEST(StatedCausesTest, TheErrorOfALaunchedProcessTakesPrecedenceOverTheReportOfTheLauncher) {
   const std::string deepspeed =
       "[2026-11-28 10:00:00,000] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 123\n"
       "[2026-11-28 10:00:00,001] [ERROR] [launch.py:325:sigkill_handler] ['python', 'x.py'] exits with return code = "
@@ -128,7 +128,7 @@ TEST(StatedCausesTest, ACaughtAndPrintedExceptionIsTheCauseOnlyIfNoLineFollows) 
             "ValueError: real (while handling ImportError: gone)");
 }
 
-TEST(StatedCausesTest, ACrashIsBlamedOnNativeCodeUnlessAnExceptionHadEndedPython) {
+TEST(StatedCausesTest, ACrashIsAttributedToNativeCodeUnlessAnExceptionEndedPythonFirst) {
   EXPECT_EQ(MessageOf(kReal + "terminate called without an active exception\n", -SIGABRT),
             "ValueError: real (its last line: terminate called without an active exception)");
   EXPECT_EQ(MessageOf("ERROR:root:x\n" + kReal + "step 8\n", -SIGSEGV),
@@ -155,7 +155,7 @@ TEST(StatedCausesTest, ALongTracebackIsShownWithoutTheFramesOfLibraries) {
             "RecursionError: too deep\n");
 }
 
-TEST(StatedCausesTest, TheStderrTailShowsTheProgramsOwnFramesOfALongTraceback) {
+TEST(StatedCausesTest, TheStderrTailShowsTheFramesOfTheProgramInALongTraceback) {
   std::string traceback = "Traceback (most recent call last):\n  File \"mine.py\", line 3, in <module>\n    f()\n";
   for (int i = 0; i < 20; ++i)
     traceback += "  File \"/v/lib/python3.11/site-packages/deep.py\", line 1, in g\n    h()\n";

@@ -32,7 +32,7 @@ TEST(VariablesTest, AListItemWithoutAnEqualsSignIsRejectedAndNotQuotedInTheError
             "that contains a comma into tony.containers.env.NAME");
 }
 
-TEST(VariablesTest, AVariableWithAnEmptyNameAnEqualsSignInTheNameOrANulCharacterIsRejected) {
+TEST(VariablesTest, AnEnvironmentVariableWithAnInvalidNameOrANulCharacterIsRejected) {
   EXPECT_EQ(ErrorWith({{"tony.execution.envs", "=1"}}), "variable \"\" (from -conf): the name is empty");
   EXPECT_EQ(ErrorWith({{"tony.execution.env.", "1"}}),
             "variable \"\" (from -conf): the name is empty\n"

@@ -18,7 +18,7 @@ TEST(YarnSpecTest, TheMasterHas512MegabytesAndOneVcoreByDefault) {
             (YarnSpec{.queue = "ml", .am_memory_mb = 2048, .am_vcores = 3}));
 }
 
-TEST(YarnSpecTest, TheApplicationTypeThePriorityAndTheAclsAreReadFromTheConfiguration) {
+TEST(YarnSpecTest, ApplicationTypeAndPriorityAndAclsAreReadFromTheConfiguration) {
   const YarnSpec spec = SpecWith({{"tony.application.type", "training"},
                                   {"tony.yarn.priority", "7"},
                                   {"tony.yarn.view-acl", "eve,bob staff"},
@@ -33,7 +33,7 @@ TEST(YarnSpecTest, TheConfiguredPortalUrlIsReadAndTonysDefaultUrlIsIgnored) {
   EXPECT_THAT(SpecWith({{"tony.portal.url", "portal:19886"}}).queue, testing::HasSubstr("tony.portal.url"));
 }
 
-TEST(YarnSpecTest, TheApplicationsNodeLabelAppliesToRolesWithoutANodeLabel) {
+TEST(YarnSpecTest, TheNodeLabelOfTheApplicationAppliesToRolesWithoutANodeLabel) {
   const auto parsed = ParseWith({{"tony.scheduler", "yarn"},
                                  {"tony.application.node-label", "big"},
                                  {"tony.ps.instances", "1"},
@@ -119,14 +119,16 @@ TEST(YarnSpecTest, AnInvalidOrDuplicateAmountOfAResourceTypeIsRejected) {
   };
   EXPECT_EQ(
       error("disk", "1.5G"),
-      "tony.worker.resource.disk: \"1.5G\" (from -conf): expected a whole number, or one with a unit: p n u m k M "
+      "tony.worker.resource.disk: \"1.5G\" (from -conf): expected a whole number, or a whole number with one of the "
+      "units p n u m k M "
       "G T P Ki Mi Gi Ti Pi");
   EXPECT_EQ(error("memory-mb", "4096"),
             "tony.worker.resource.memory-mb: \"4096\" (from -conf): set tony.worker.memory instead");
   EXPECT_EQ(error("vcores", "4"), "tony.worker.resource.vcores: \"4\" (from -conf): set tony.worker.vcores instead");
   EXPECT_EQ(
       error("yarn.io/gpu", "1", "1"),
-      "tony.worker.resource.yarn.io/gpu: \"1\" (from -conf): sets the same as tony.worker.gpus; remove one of the "
+      "tony.worker.resource.yarn.io/gpu: \"1\" (from -conf): this key sets the same amount as tony.worker.gpus; "
+      "remove one of the "
       "two keys");
   EXPECT_EQ(error("yarn.io/gpu", "1k"),
             "tony.worker.resource.yarn.io/gpu: \"1k\" (from -conf): expected a whole number from 0 to 100000");

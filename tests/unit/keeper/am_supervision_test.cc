@@ -112,7 +112,7 @@ TEST_F(AmSupervisionTest, TheEpochIsWrittenToTheEpochFileBeforeTheAmStarts) {
   EXPECT_THAT(said_, ElementsAre("start"));
 }
 
-TEST_F(AmSupervisionTest, TheNextAmsEpochIsOneAboveTheHigherOfTheEpochFileAndTheLease) {
+TEST_F(AmSupervisionTest, TheNextAmGetsAnEpochAboveTheEpochFileAndTheLease) {
   Write("epoch", "3\n");
   ASSERT_TRUE(records_.WriteLease({.epoch = {7}, .am = {.own = Endpoint{"127.0.0.1", 1}}}).ok());
   Supervise().Begin();
@@ -122,7 +122,7 @@ TEST_F(AmSupervisionTest, TheNextAmsEpochIsOneAboveTheHigherOfTheEpochFileAndThe
   EXPECT_EQ(EpochOfStart(1), "10");
 }
 
-TEST_F(AmSupervisionTest, TheAmInheritsTheStatusPageSocketAndGetsTheDescriptorNumberInAVariable) {
+TEST_F(AmSupervisionTest, TheAmInheritsTheStatusPageSocketAndFindsItsDescriptorInTheEnvironment) {
   Supervise().Begin();
   const ProcessSpec& am = runner_->started.at(0);
   ASSERT_THAT(am.inherited, SizeIs(1));
@@ -140,7 +140,7 @@ TEST_F(AmSupervisionTest, EachDeathOfTheAmIsRecordedAsKilledOrCrashed) {
   EXPECT_THAT(Split(Content("am.deaths"), '\n'), SizeIs(3)) << "two lines, and what is behind the last";
 }
 
-TEST_F(AmSupervisionTest, CrashesThatAnEarlierKeeperRecordedAreCountedTowardsTheLimitOf5) {
+TEST_F(AmSupervisionTest, TheAmCrashLimitIncludesCrashesRecordedByAnEarlierKeeper) {
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(RecordDeath(records_, {loop_.Now()}).ok());
   Supervise().Begin();
   Exit({ExitKind::kExited, 70});
@@ -150,7 +150,7 @@ TEST_F(AmSupervisionTest, CrashesThatAnEarlierKeeperRecordedAreCountedTowardsThe
   EXPECT_THAT(runner_->started, SizeIs(1));
 }
 
-TEST_F(AmSupervisionTest, TheKeeperGivesUpRestartingTheAmAfter200KillsOfTheAmWithin5Minutes) {
+TEST_F(AmSupervisionTest, TheKeeperStopsRestartingTheAmAfter200KillsWithin5Minutes) {
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i)
     ASSERT_TRUE(RecordDeath(records_, {loop_.Now(), AmDeath::Kind::kKilled}).ok());
   Supervise().Begin();
@@ -174,7 +174,7 @@ TEST_F(AmSupervisionTest, AnAmProgramThatCannotBeStartedIsRecordedAsACrash) {
   EXPECT_THAT(Content("am.deaths"), EndsWith(" crashed\n"));
 }
 
-TEST_F(AmSupervisionTest, AnAmThatCannotReadItsJournalIsReportedWithTheErrorInTheAmsLog) {
+TEST_F(AmSupervisionTest, TheKeeperReportsTheJournalErrorFromTheAmsLog) {
   Write("am.log", "earlier\n12:00:00 error: journal: record 7 is damaged\n");
   Supervise().Begin();
   Exit({ExitKind::kExited, static_cast<int>(ErrorCode::kInvalid)});
@@ -218,7 +218,7 @@ TEST_F(AmSupervisionTest, AnUnrecordedAmOfADeadKeeperIsKilledBeforeTheNextAmStar
   EXPECT_THAT(runner_->started, SizeIs(1));
 }
 
-TEST_F(AmSupervisionTest, ANewKeeperTakesOverALivingAmOnceTheAmSendsAHelloWithTheCurrentEpoch) {
+TEST_F(AmSupervisionTest, ANewKeeperAdoptsALivingAmThatSendsAHelloWithTheCurrentEpoch) {
   Write("epoch", "4\n");
   LivingProcess am(Mark());
   Supervise().Begin();
@@ -231,7 +231,7 @@ TEST_F(AmSupervisionTest, ANewKeeperTakesOverALivingAmOnceTheAmSendsAHelloWithTh
   EXPECT_EQ(EpochOfStart(0), "5");
 }
 
-TEST_F(AmSupervisionTest, AHelloOfTheAmThatFailsWithoutFreeDescriptorsSucceedsWhenRepeated) {
+TEST_F(AmSupervisionTest, AnAmHelloThatFailedForLackOfDescriptorsSucceedsOnRetry) {
   Write("epoch", "4\n");
   LivingProcess am("A=1");
   const auto lock = Must(JobFolder(records_).Lock("am.lock"));
@@ -255,7 +255,7 @@ TEST_F(AmSupervisionTest, AnAmThatExitsBeforeTheKeeperReadsItsHelloIsReplaced) {
   EXPECT_TRUE(WaitFor([&] { return runner_->started.size() == 1; }));
 }
 
-TEST_F(AmSupervisionTest, RetireCallsOnRetiredOnceAfterTheAmHasExited) {
+TEST_F(AmSupervisionTest, RetirementIsReportedOnceAfterTheAmHasExited) {
   Supervise().Begin();
   supervision_->Retire();
   supervision_->Retire();
@@ -269,13 +269,13 @@ TEST_F(AmSupervisionTest, RetireCallsOnRetiredOnceAfterTheAmHasExited) {
   EXPECT_THAT(said_, ElementsAre("start", "retired"));
 }
 
-TEST_F(AmSupervisionTest, RetireCallsOnRetiredAtOnceIfNoAmRuns) {
+TEST_F(AmSupervisionTest, RetirementIsReportedAtOnceIfNoAmRuns) {
   Supervise().Retire();
   ASSERT_TRUE(WaitFor([&] { return supervision_->Gone(); }));
   EXPECT_THAT(said_, ElementsAre("retired"));
 }
 
-TEST_F(AmSupervisionTest, RetireAtOnceKillsTheAmAndCallsOnRetiredAfterTheAmsDeath) {
+TEST_F(AmSupervisionTest, ImmediateRetirementKillsTheAmAndIsReportedAfterTheAmsDeath) {
   LivingProcess am("UNMARKED=1");
   runner_->pid = am.pid();
   Supervise().Begin();
@@ -288,7 +288,7 @@ TEST_F(AmSupervisionTest, RetireAtOnceKillsTheAmAndCallsOnRetiredAfterTheAmsDeat
   EXPECT_EQ(said_[1], "retired");
 }
 
-TEST_F(AmSupervisionTest, RetireAwaitsTheExitOfAnAmThatAnEarlierKeeperStarted) {
+TEST_F(AmSupervisionTest, RetirementWaitsForTheExitOfAnAmThatAnEarlierKeeperStarted) {
   LivingProcess am(Mark());
   Supervise().Retire();
   Settle();
@@ -306,7 +306,7 @@ using std::chrono_literals::operator""min;
 
 const Instant kNow = FromMillis(1795253415000);
 
-TEST(DeathBudgetTest, EachCrashLengthensTheDelayBeforeTheAmsRestartAndTheFifthCrashEndsRestarts) {
+TEST(DeathBudgetTest, EachCrashLengthensTheAmRestartDelayAndTheFifthCrashEndsRestarts) {
   DeathBudget budget;
   EXPECT_EQ(budget.Died({kNow}), 0ms);
   EXPECT_EQ(budget.Died({kNow + 1min}), 100ms);
@@ -324,7 +324,7 @@ TEST(DeathBudgetTest, TheAmIsRestartedAfterEachOfAHundredCrashesTwoMinutesApart)
   }
 }
 
-TEST(DeathBudgetTest, KillsOfTheAmHaveALimitOf200ThatIsSeparateFromTheLimitOfCrashes) {
+TEST(DeathBudgetTest, TheAmKillLimitOf200IsSeparateFromTheAmCrashLimit) {
   DeathBudget budget;
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i) EXPECT_EQ(budget.Died({kNow, Kind::kKilled}), 0ms);
   EXPECT_EQ(budget.Died({kNow}), 0ms) << "the first crash";

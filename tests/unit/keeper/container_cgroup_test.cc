@@ -220,7 +220,7 @@ TEST_F(RealCgroupTest, AnOomKillByTheKernelIsCountedInTheRealCgroup_NeedsWritabl
   EXPECT_GE(OomKillsOfTree(cgroup_), 1);
 }
 
-TEST_F(RealCgroupTest, TheThreadThatKeepsMovesIntoCgroupsFastCanBeStopped_NeedsWritableCgroup) {
+TEST_F(RealCgroupTest, TheThreadThatSpeedsUpCgroupMovesCanBeStopped_NeedsWritableCgroup) {
   std::jthread warmth = KeepCgroupsWarm();
   EXPECT_TRUE(warmth.joinable());
   warmth.request_stop();
@@ -278,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, KillCgroupTest,
                                   RoughName(std::get<1>(test.param));
                          });
 
-TEST_F(ContainerCgroupTest, AV2ParentCgroupForContainersWithoutLimitsIsFoundDespiteAMissingMemoryController) {
+TEST_F(ContainerCgroupTest, AV2ParentCgroupWithoutAMemoryControllerIsUsedWithoutLimits) {
   Write("proc/self/cgroup", "4:memory:/user\n0::/user.slice/x\n");
   Write("sys/fs/cgroup/memory/user/tasks");
   Write("sys/fs/cgroup/unified/user.slice/x/cgroup.procs");

@@ -99,7 +99,7 @@ TEST_F(ContainersTest, AnExecutorWithATaskIsNotStoppedAsIdleWhenFileDescriptorsR
 }
 
 // The folder stands for a cgroup v2, because a test cannot write these files in a real one.
-TEST_F(ContainersTest, AnExecutorThatDiedWithoutAKeeperIsReportedAsOutOfMemoryIfItsCgroupCountedOomKills) {
+TEST_F(ContainersTest, TheNextKeeperReportsOutOfMemoryIfTheExecutorsCgroupCountedOomKills) {
   const auto cgroup = temp_.path() / "cgroup";
   std::filesystem::create_directories(cgroup / "made");
   std::ofstream(cgroup / "memory.peak") << (64 << 20) << "\n";
@@ -145,7 +145,7 @@ class ContainerRecordsTest : public ::testing::Test {
   const ContainerRecords records_{LocalJobRecords(temp_.path())};
 };
 
-TEST_F(ContainerRecordsTest, TheLaunchTheStartAndTheExitOfAContainerAreRecorded) {
+TEST_F(ContainerRecordsTest, AContainerRecordShowsLaunchAndStartAndExit) {
   ASSERT_TRUE(records_.Launching({"1-1"}, {}, "").ok());
   EXPECT_EQ(Read("1-1").pid, 0);
   EXPECT_FALSE(Read("1-1").exited);
@@ -160,7 +160,7 @@ TEST_F(ContainerRecordsTest, TheLaunchTheStartAndTheExitOfAContainerAreRecorded)
   EXPECT_EQ(Read("1-1").exited->error, "");
 }
 
-TEST_F(ContainerRecordsTest, ARecordedContainerExitIsReadBackWithItsCodeItsErrorOrItsUnknownStatus) {
+TEST_F(ContainerRecordsTest, ARecordedContainerExitIsReadBackWithExitCodeOrErrorOrUnknownStatus) {
   const ExitStatus three{ExitStatus::Kind::kExited, 3};
   ASSERT_TRUE(records_.Exited({{"1-1"}, three, ""}).ok());
   ASSERT_TRUE(records_.Exited({{"1-2"}, std::nullopt, "start /x y: no\nsuch file"}).ok());
@@ -301,7 +301,7 @@ TEST(SweepTest, ProcessesMarkedForAnEndedContainerAreSelectedForKillingRegardles
   EXPECT_FALSE(victims.MayBeOf({"1-2"}));
 }
 
-TEST(SweepTest, LiveExecutorsTheirChildrenAndTheAmAreNotSelectedForKilling) {
+TEST(SweepTest, TheAmAndLiveExecutorsAndTheirChildrenAreNotSelectedForKilling) {
   const auto victims = FindLeftovers(
       {Bare(kKeeper, 1), Marked(150, kKeeper, ""), Marked(200, kKeeper, "1-1"), Bare(201, 200), Bare(1, 0), Bare(2, 1)},
       Scope({{"1-1"}}, {150, 200}));

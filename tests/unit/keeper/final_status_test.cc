@@ -179,7 +179,7 @@ TEST_F(LostJobTest, FinalizingALostJobWritesItsFinalStatus) {
   EXPECT_TRUE(std::filesystem::exists(JobFolder(records_).finished()));
 }
 
-TEST_F(LostJobTest, TheHistoryFileOfAFinalizedLostJobHasFailedInItsName) {
+TEST_F(LostJobTest, TheHistoryFileNameOfALostJobContainsTheStateFailed) {
   ASSERT_TRUE(BeginHistory(records_).ok());
   Restart();
   ASSERT_TRUE(FinalizeIfLost(records_).ok());

@@ -32,7 +32,7 @@ const TestRow kAms[] = {
      {{"boot another | keeper | ended | text ams | verdict", "yes | nothing | ^FAILED node_lost"}}},
     {"AnAmThatSendsTheKeeperNoRenewalsIsReplaced", {{"limit SILENCE=1500 | keeper | next-am", ""}}},
     {"ASecondKeeperOfTheSameJobExitsAtOnce", {{"keeper | file ams | second-keeper | text ams", "1,"}}},
-    {"AnAmWithTheNextEpochIsStartedAfterEachCrashOfAnAm",
+    {"ACrashedAmIsReplacedByAnAmWithTheNextEpoch",
      {{"master echo $2 >>$1/ams; echo bad >&2; [ $2 = 3 ] || exit 70; exec sleep 1000 | keeper | ams 1,2,3", ""}}},
 };
 TABLE_TEST(KeeperAmTest, kAms, ScriptIn<KeeperWorld>());
@@ -72,7 +72,7 @@ const TestRow kOrders[] = {
      {{"limit FAREWELL=300 | begin | folder finished | finish | comes-to-say keeper.log @/finished | finished-early",
        "no"},
       {"remove finished | finished | ended", "yes"}}},
-    {"TheFinishedFileOfAJobIsNotWrittenBeforeTheVerdict",
+    {"TheFinishedFileOfAJobIsWrittenOnlyAfterTheVerdict",
      {{"limit STOP_MARGIN=50 | folder status.json | begin | hang-up | kill-am | signal-keeper SIGTERM", ""},
       {"comes-to-say keeper.log @/status.json | exists-early finished", "no"},
       {"remove status.json | ended | verdict", "yes | ^KILLED"}}},
@@ -91,7 +91,7 @@ const TestRow kEnds[] = {
     {"ANewKeeperOfAFinishedJobStartsNoAmAndEndsAllProcesses",
      {{"limit FAREWELL=300 | begin | launch 1-1 setsid sleep 1000 & sleep 1000 | processes 1-1 3 | hang-up", ""},
       {"kill-keeper | write finished | keeper | ended | text ams | of-job", "yes | 1, | 0"}}},
-    {"AKeeperThatGetsSigtermRequestsTheKillOfItsJobAndStillLaunchesContainers",
+    {"SigtermMakesTheKeeperRequestAJobKillAndKeepLaunchingContainers",
      {{"begin | signal-keeper SIGTERM | asked-to-end | signal-keeper SIGHUP | signal-keeper SIGTERM", ""},
       {"comes-to-say keeper.log is already ending the job | kill-reason",
        StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid())},

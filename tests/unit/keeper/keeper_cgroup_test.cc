@@ -69,7 +69,7 @@ class CgroupWorld : public KeeperWorld {
         {"log-names-it",
          [](auto& w, auto&) {
            return Have(w.Content("keeper.log")
-                           .find("removed files from /dev/shm that ended processes had open, 0 MB: " + w.name_) !=
+                           .find("removed 0 MB of files from /dev/shm, because their processes have ended: " + w.name_) !=
                        std::string::npos);
          }},
     });
@@ -111,7 +111,7 @@ const TestRow kOutOfMemory[] = {
     {"AnExecutorKilledByTheKernelsOomKillerIsReportedAsOutOfMemory_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 " FILL_SHARED_MEMORY "end-without-sizes 1-1",
        "signal N oom: out of memory: the container's limit of N MB was reached (peak N MB, N MB in /dev/shm and other "
-       "shared memory), N process was killed by the kernel, the executor."},
+       "shared memory), N process was killed by the kernel: the executor."},
       {"end 1-1", "~the container's limit of 64 MB was reached"}}},
     {"TheNextKeeperRepeatsTheOutOfMemoryReportToTheNextAm_NeedsWritableCgroup",
      {{"cgroup | launch-in-64 1-1 " FILL_SHARED_MEMORY "end 1-1 | hang-up | kill-keeper | begin | end 1-1",
@@ -306,7 +306,7 @@ class OrphanWithoutCgroupTest : public KeeperDaemonsTest {
   void Orphan(const std::string& kind) {
     Begin();
     LaunchWith(kind);
-    EXPECT_THAT(Content("keeper.log"), HasSubstr("no cgroups for containers"));
+    EXPECT_THAT(Content("keeper.log"), HasSubstr("containers run without cgroups"));
     KillKeeperAndExecutor();
     Begin();
     // Each check finds a daemon that reforks only with some probability, which is lower on a busy machine. The daemon

@@ -86,7 +86,7 @@ const TestRow kClaims[] = {
      {{"other | other-admitted | begin | waits | kill-am | ams 1,2 | am 2 | waits", "yes"}}},
     {"AContainerOfAQueuedJobStartsAtAdmissionUnlessAStopRequestArrivesFirst",
      {{"other | other-admitted | begin | launch 1-1 >ran1 | launch 1-2 >ran2 | waits | term 1-1 | end 1-1",
-       "yes | unseen: stopped before it was launched"},
+       "yes | unseen: the container was stopped before its launch"},
       {"is-started 1-2 | other-leaves | end 1-2 | is ran2 | is ran1", "no | code 0 | yes | no"}}},
     {"AQueuedJobWhoseKeeperIsKilledStaysQueued",
      {{"other | other-admitted | begin | ask | waits | next-keeper | grants | other-leaves | granted", "yes | 0"}}},
@@ -97,7 +97,7 @@ const TestRow kClaims[] = {
     {"ALivingExecutorKeepsTheReservationOfItsJobAfterTheKeepersDeath",
      {{"begin | launch 1-1 echo $$ >pid; exec sleep 1000 | filled pid | hang-up | kill-keeper | kill-am | other", ""},
       {"other-early | kill-pid pid | other-admitted", "no | yes"}}},
-    {"ThePendingReasonNamesAnUnusableLedgerUntilTheLedgerIsUsableAgain",
+    {"ThePendingReasonNamesTheLedgerWhileItIsUnusable",
      {{"break-ledger | begin | ask | delayed | delay | delay | grants",
        "~waits for the ledger, which cannot be used:  | ~LEDGER | 0"},
       {"mend-ledger | granted | delay", "none"}}},
@@ -114,7 +114,8 @@ const TestRow kGpus[] = {
      {{"tasks-with-gpus 2 | begin | hold 1 2 | hold 2 2 | gpus 1 | gpus 2", "GPUs 0,1 | GPUs 2,3"},
       {"next-keeper | hold 3 2 | hold 4 0 | gpus 4 | is-started 1-3 | write go-1 | gpus 3", "GPUs  | no | GPUs 0,1"}}},
     {"LaunchingAContainerWithMoreGpusThanTheJobHasIsAnError",
-     {{"tasks-with-gpus 2 | begin | hold 1 5 | end 1-1", "unseen: launch: 5 GPUs are requested, the job has 4"}}},
+     {{"tasks-with-gpus 2 | begin | hold 1 5 | end 1-1",
+       "unseen: launch: the container requests 5 GPUs, and the job has only 4"}}},
 };
 TABLE_TEST(KeeperGpuTest, kGpus, ScriptIn<ClaimWorld>());
 
@@ -132,8 +133,8 @@ TEST_F(KeeperTurnTest, AJobThatExceedsItsUsersRunTimeLimitGetsAKillRequestWithTh
     return kills.ok() && !kills->empty() ? kills->front().request.reason : "";
   };
   ASSERT_TRUE(WaitFor([&] { return !asked().empty(); }));
-  EXPECT_THAT(asked(), AllOf(HasSubstr("the job has run for 59 minutes: machine.json limits the run time of a job of "),
-                             HasSubstr(" on this machine (run_minutes)")));
+  EXPECT_THAT(asked(), AllOf(HasSubstr("the job has run for 59 minutes, which is the limit for a job of "),
+                             HasSubstr(" on this machine (run_minutes in machine.json)")));
 }
 
 // ---- processes that SIGKILL does not end

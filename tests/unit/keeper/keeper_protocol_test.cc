@@ -113,7 +113,7 @@ TEST(KeeperProtocolTest, ATextLengthBeyondTheEndOfTheMessageIsRefused) {
     EXPECT_FALSE(DecodeRequest(with_length(length)).ok()) << length;
 }
 
-TEST(KeeperProtocolTest, ARandomlyDamagedMessageIsRefusedOrEncodesBackToTheSameBytes) {
+TEST(KeeperProtocolTest, ARandomlyDamagedMessageIsRefusedOrCanBeEncodedAgain) {
   std::mt19937 random(1);
   const std::string seeds[] = {
       Encode(KeeperRequest(LaunchContainer{{"1-7"}, {{"/bin/x", "arg"}, {"A=1"}, "/log"}})),
@@ -146,7 +146,7 @@ TEST(KeeperProtocolTest, ALargeContainerInventoryIsSplitIntoPartsBelowTheMessage
   EXPECT_EQ(again.exited.size(), whole.exited.size());
 }
 
-TEST(KeeperProtocolTest, AnEmptyContainerInventoryIsSentAsOnePartMarkedAsTheLastPart) {
+TEST(KeeperProtocolTest, AnEmptyContainerInventoryHasOnePartThatIsMarkedAsLast) {
   const auto parts = InParts({});
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_TRUE(parts[0].last);
@@ -217,7 +217,7 @@ const OldBicycle kOld{"red \"one\"", {{28}, {36}}};
 const Bicycle kNew{"red \"one\"", {{28}, {36}}, 3};
 const Bicycle kDefault{"red \"one\"", {{28}, {36}}, 1};
 
-TEST(FieldsTest, ASingleFieldDeclarationServesDocumentsJournalRecordsAndMessages) {
+TEST(FieldsTest, ASingleFieldDeclarationServesDocumentsAndJournalRecordsAndMessages) {
   const std::string document = WriteJson(kNew);
   EXPECT_EQ(document, R"({"name":"red \"one\"","wheels":[{"spokes":28},{"spokes":36}],"bells":3})");
   EXPECT_EQ(DocumentBack<Bicycle>(document), kNew);
@@ -251,7 +251,7 @@ TEST(FieldsTest, AnInvalidJsonFieldIsNamedByItsPathInTheError) {
     return read.ok() ? "accepted" : read.error().message;
   };
   EXPECT_EQ(error(R"({"name":"x","wheels":[{"spokes":1},{}]})"),
-            "bicycle: field wheels[1].spokes: expected a whole number, and the field is missing");
+            "bicycle: field wheels[1].spokes: expected a whole number, but the field is missing");
   EXPECT_EQ(error(R"({"name":"x","wheels":[7]})"), "bicycle: field wheels[0]: expected an object");
   EXPECT_EQ(error(R"({"name":"x","wheels":[],"bells":10})"),
             "bicycle: field bells: expected a whole number from 0 to 9");
@@ -432,7 +432,7 @@ TEST_F(MessageChannelTest, AChannelMayBeDestroyedInItsOwnMessageCallback) {
   EXPECT_EQ(messages, 1);
 }
 
-TEST_F(MessageChannelTest, AChannelReportsThePeersPidAndThatThePeerRunsAsTheSameUser) {
+TEST_F(MessageChannelTest, AChannelReportsThePeersPidAndRecognizesTheSameUser) {
   EXPECT_EQ(here_->PeerProcess(), getpid());
   EXPECT_TRUE(here_->PeerIsOurUser());
 }

@@ -117,7 +117,7 @@ class CrashLoopTest : public KeeperFixture {
   CrashLoopTest() : KeeperFixture("echo $2 >>$1/ams; echo \"last words\" >&2; exit 70") {}
 };
 
-TEST_F(CrashLoopTest, AmCrashesRecordedByAnEarlierKeeperCountTowardsTheLimitOf5) {
+TEST_F(CrashLoopTest, AJobFailsIfAmCrashesUnderTwoKeepersReachTheLimit) {
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(keeper::RecordDeath(records_, {loop_.Now()}).ok());
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
@@ -141,7 +141,7 @@ TEST_F(CrashLoopTest, TheNextKeeperStartsNoAmForAJobThatHasAVerdict) {
 
 using KilledAmTest = KeeperFixture;
 
-TEST_F(KilledAmTest, EightKillsOfTheAmFromOutsideDoNotEndTheJob) {
+TEST_F(KilledAmTest, AJobSurvivesEightExternalKillsOfItsAm) {
   const pid_t keeper = StartKeeper();
   std::string ams;
   for (int epoch = 1; epoch <= 8; ++epoch) {

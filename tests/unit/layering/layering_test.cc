@@ -150,7 +150,7 @@ TEST(LayeringTest, AnAllowedIncludeAndACommentedOutIncludeAreNotReported) {
               IsEmpty());
 }
 
-TEST(LayeringTest, AFolderMissingFromTheLayerTableIsReportedForFilesAndForIncludes) {
+TEST(LayeringTest, AFileOrIncludeOfAFolderOutsideTheLayerTableIsReported) {
   EXPECT_THAT(ArrowViolations({"runtime/novel/x.cc", ""}), SizeIs(1));
   EXPECT_THAT(ArrowViolations({"am/core/job.cc", "#include \"runtime/novel/x.h\"\n"}), SizeIs(1));
 }

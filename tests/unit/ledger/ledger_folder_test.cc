@@ -90,7 +90,7 @@ TEST_F(LedgerFolderTest, AdmittingAJobRenamesItsEntryFileToRunningAndKeepsTheLoc
   EXPECT_THAT(view.ledger.entries()[0].gpus, ElementsAre(1, 3));
 }
 
-TEST_F(LedgerFolderTest, AnEntryFileThatNoProcessHasLockedIsRemovedByTheNextHolderOfTheLedgerLock) {
+TEST_F(LedgerFolderTest, TheNextHolderOfTheLedgerLockRemovesUnlockedEntryFiles) {
   { const HeldEntry held = Add(Ask("local-1")); }
   EXPECT_EQ(View().dead, 1);
   EXPECT_THAT(View().ledger.entries(), IsEmpty());
@@ -128,7 +128,7 @@ TEST_F(LedgerFolderTest, AnEntryTakenOverByANewKeeperStaysValidUntilBothKeepersR
   EXPECT_THAT(Jobs(), IsEmpty());
 }
 
-TEST_F(LedgerFolderTest, AnUnlockedAdmittedEntryIsQueuedInItsOldPositionWhenAKeeperTakesTheEntryOver) {
+TEST_F(LedgerFolderTest, AKeeperThatTakesOverAnUnlockedAdmittedEntryQueuesTheEntryAtItsOldPosition) {
   {
     HeldEntry first = Add(Ask("local-1"));
     ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
@@ -226,7 +226,7 @@ TEST_F(LedgerFolderTest, AnEntryWithAnImpossiblyHighNumberIsRejectedAndBlocksNoJ
                                                 "the entry's queue number is too high: 999999999999999"}}));
 }
 
-TEST_F(LedgerFolderTest, AReadLockOfAnotherProcessDoesNotKeepADeadJobsEntryValid) {
+TEST_F(LedgerFolderTest, AReadLockOfAnotherProcessDoesNotKeepTheEntryOfADeadJobValid) {
   UniqueFd stranger;
   {
     const HeldEntry held = Add(Ask("local-1"));
@@ -323,7 +323,7 @@ TEST_F(LedgerFolderTest, AnEntryWrittenByThePreviousReleaseIsRead) {
 }
 
 // Two keepers that both act without the lock do this.
-TEST_F(LedgerFolderTest, TheLaterOfTwoSimultaneousAdmissionsIsWithdrawnIfBothExceedTheMemory) {
+TEST_F(LedgerFolderTest, TheLaterOfTwoSimultaneousAdmissionsIsWithdrawnIfTheyTogetherExceedTheMemory) {
   Write("machine.json", R"({"memory_mb":1000,"gpus":[0]})");
   HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
   first.entry.ask.gpus = second.entry.ask.gpus = 0;
@@ -366,7 +366,7 @@ TEST_F(LedgerFolderTest, AMalformedMachineJsonIsIgnoredWithAWarning) {
   EXPECT_GT(View().ledger.machine().memory_mb, 100);
 }
 
-TEST_F(LedgerFolderTest, AsRootTheLedgerFolderIsStickyAndWritableByAllUsers) {
+TEST_F(LedgerFolderTest, TheLedgerFolderIsStickyAndWritableByAllUsers_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   EXPECT_EQ(fs::status(folder_.path()).permissions(), fs::perms(01777));
   const HeldEntry held = Add(Ask("local-1"));
@@ -381,7 +381,7 @@ int AsNobody(const std::function<int()>& what) {
   return waitid(P_PID, child, &info, WEXITED) == 0 ? info.si_status : 98;
 }
 
-TEST_F(LedgerFolderTest, AsRootALedgerCanBeSharedWithAnotherUserWhoCannotRemoveRootsEntries) {
+TEST_F(LedgerFolderTest, AnotherUserCanShareTheLedgerAndCannotRemoveEntriesOfRoot_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   chmod(temp_.path().c_str(), 0755);
   const HeldEntry mine = Add(Ask("local-1", 500));
@@ -404,7 +404,7 @@ TEST_F(LedgerFolderTest, AsRootALedgerCanBeSharedWithAnotherUserWhoCannotRemoveR
   EXPECT_EQ(View().dead, 2);
 }
 
-TEST_F(LedgerFolderTest, AsRootAMachineJsonOwnedByAnotherUserIsIgnoredWithAWarning) {
+TEST_F(LedgerFolderTest, AMachineJsonOwnedByAnotherUserIsIgnoredWithAWarning_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   Write("machine.json", R"({"memory_mb":1})");
   ASSERT_EQ(chown((folder_.path() / "machine.json").c_str(), 65534, 65534), 0);
@@ -412,7 +412,7 @@ TEST_F(LedgerFolderTest, AsRootAMachineJsonOwnedByAnotherUserIsIgnoredWithAWarni
   EXPECT_GT(View().ledger.machine().memory_mb, 100);
 }
 
-TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteTheSharedLedgerAnotherUserGetsAPrivateLedger) {
+TEST_F(LedgerFolderTest, AUserWithoutWriteAccessToTheSharedLedgerGetsAPrivateLedger_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   if (fs::exists("/var/lib/tony/ledger")) GTEST_SKIP() << "this machine has a shared ledger";
   const int exit = AsNobody([&] {
@@ -428,7 +428,7 @@ TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteTheSharedLedgerAnotherUserG
   EXPECT_EQ(exit, 0);
 }
 
-TEST_F(LedgerFolderTest, AsRootTheErrorNamesALedgerFolderThatOtherUsersCannotWrite) {
+TEST_F(LedgerFolderTest, TheErrorNamesALedgerFolderThatOtherUsersCannotWrite_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   chmod(temp_.path().c_str(), 0755);
   EXPECT_EQ(AsNobody([&] { return folder_.Make().ok() ? 0 : 1; }), 0);

@@ -205,7 +205,7 @@ class Town {
   int64_t jobs_ = 0, lies_told_ = 0;
 };
 
-TEST(LedgerLiarsTest, HonestJobsAreAllAdmittedAndNeverOvercommittedDespiteForgedEntries) {
+TEST(LedgerLiarsTest, ForgedEntriesNeitherBlockHonestJobsNorOvercommitTheMachine) {
   for (int seed = 0; seed < Rounds(20); ++seed) {
     SCOPED_TRACE(seed);
     Town town(static_cast<unsigned>(seed));
@@ -243,7 +243,7 @@ TEST(LedgerWitnessTest, AProcessOfAnotherUserOrJobOrProgramIsNotMatchedToTheJob)
   EXPECT_FALSE(Runs(other, entry));
 }
 
-TEST(LedgerWitnessTest, UserStartTimeAndCommandLineOfThisProcessAreRead) {
+TEST(LedgerWitnessTest, UserAndStartTimeAndCommandLineOfThisProcessAreRead) {
   const auto self = ReadVisibleProcess(getpid());
   ASSERT_TRUE(self);
   EXPECT_EQ(self->user, geteuid());
@@ -261,12 +261,12 @@ TEST(LedgerWitnessTest, EntriesOfTheSameUserAreAcceptedWithoutAProcessCheck) {
   EXPECT_EQ(ProcessChecker().Of({.job = {"x"}, .user = geteuid()}), ProcessCheck::kRuns);
 }
 
-TEST(LedgerWitnessTest, AsRootAnEntryWithoutARunningProcessFailsTheProcessCheck) {
+TEST(LedgerWitnessTest, AnEntryWithoutARunningProcessFailsTheProcessCheck_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root: others may not see all processes";
   EXPECT_EQ(ProcessChecker().Of({.job = {"no-such-job"}, .user = 4'000'000}), ProcessCheck::kNone);
 }
 
-TEST(LedgerLockTest, HoldersOfTheLedgerLockAreFoundByTheFoldersDeviceAndInode) {
+TEST(LedgerLockTest, HoldersOfTheLedgerLockAreFoundByDeviceAndInodeOfTheFolder) {
   const std::string locks =
       "1: POSIX  ADVISORY  WRITE 11 fe:00:77 0 EOF\n2: FLOCK  ADVISORY  WRITE 12 fe:00:77 0 EOF\n"
       "2: -> FLOCK  ADVISORY  WRITE 13 fe:00:77 0 EOF\n3: FLOCK  ADVISORY  READ 14 fe:01:77 0 EOF\n"
@@ -321,7 +321,7 @@ TEST_F(MachineTest, MachineMemoryIsCappedByTheCgroupV1MemoryLimit) {
   EXPECT_EQ(Detected().memory_mb, 2048);
 }
 
-TEST_F(MachineTest, MachineMemoryInAContainerIsCappedByTheLimitAtTheCgroupMountsRoot) {
+TEST_F(MachineTest, MachineMemoryInAContainerIsCappedByTheLimitAtTheRootOfTheCgroupMount) {
   HasMemory();
   Write("proc/self/cgroup", "0::/../../docker/abc\n");
   Write("sys/fs/cgroup/memory.max", "536870912\n");

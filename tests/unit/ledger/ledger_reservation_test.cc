@@ -145,7 +145,7 @@ TEST_F(LedgerClaimTest, AQueuedJobIsAdmittedWithin900MillisecondsAfterTheRunning
   close(told[1]);
 }
 
-TEST_F(LedgerClaimTest, AReservationOutlivesItsKeeperUntilTheChildThatInheritedTheLockExits) {
+TEST_F(LedgerClaimTest, TheReservationOfADeadKeeperLastsUntilItsChildProcessExits) {
   const auto first = Enter("a");
   ASSERT_TRUE(WaitUntilAdmitted(*first));
   const pid_t executor = fork();
@@ -282,8 +282,8 @@ TEST_F(LedgerClaimTest, AJobOfHigherPriorityIsAdmittedBeforeQueuedJobsOfTheSameU
 TEST_F(LedgerClaimTest, ThePendingReasonOfAJobNamesTheMemoryLimitThatItsUserHasReached) {
   WriteMachine(R"({"memory_mb":1000,"user_limits":{"memory_mb":700}})");
   const auto first = Enter("a", {.memory_mb = 600}), second = Enter("b", {.memory_mb = 200});
-  ASSERT_TRUE(
-      WaitUntilToldWhy(*second, "machine.json allows its user 700 MB at a time, and the user's other jobs hold 600"));
+  ASSERT_TRUE(WaitUntilToldWhy(
+      *second, "machine.json allows the job's user 700 MB at a time, and the user's other jobs hold 600"));
   EXPECT_TRUE(first->admitted);
   first->claim->Leave();
   EXPECT_TRUE(WaitUntilAdmitted(*second));

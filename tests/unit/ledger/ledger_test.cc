@@ -164,7 +164,7 @@ const TestRow kLedgers[] = {
        "requests 25000 MB of memory and 0 GPUs, and this machine has only 24000 MB and 4 GPUs"}}},
     {"EntryNumbersStopGrowingAtTheirMaximum",
      {{"number", "1"}, {StrCat("waits ", kMostNumber, " 1 | number"), StrCat(kMostNumber)}}},
-    {"OnlyGpusInTheSubmittersCudaVisibleDevicesAreAssigned",
+    {"OnlyGpusInCudaVisibleDevicesOfTheSubmitterAreAssigned",
      {{"runs 1 1 held=2 | waits 2 1 gpus=1 among=2,3 | gets", "GPUs 3"},
       {"nobody | runs 1 1 held=2 | waits 2 1 gpus=2 among=2,3 | may | why",
        "may not | waits for 2 GPUs of CUDA_VISIBLE_DEVICES=2,3: 1 of 2 is free"},
@@ -179,11 +179,11 @@ TABLE_TEST(LedgerTest, kLedgers, ScriptIn<LedgerWorld>());
 const TestRow kUserLimits[] = {
     {"LimitsForOneUserOverrideTheLimitsForAllUsers",
      {{"limits 8000 | limits-of 1 | limits-of 7", "8000 MB, 1 GPUs | 12000 MB, 1 GPUs"}}},
-    {"AJobAboveItsUsersLimitIsQueuedAndBlocksNoOtherUser",
+    {"AJobAboveTheLimitOfItsUserIsQueuedAndBlocksNoOtherUser",
      {{"limits 8000 | runs 1 6000 user=1 | waits 2 2001 user=1 | waits 3 8000 user=2 | fits 2 | why 2 | may 3",
-       "does not fit | waits for 2001 MB of memory: machine.json allows its user 8000 MB at a time, and the user's "
-       "other jobs hold 6000 | may"}}},
-    {"ResourcesThatAUserHoldsAboveTheUsersLimitAreTreatedAsFree",
+       "does not fit | waits for 2001 MB of memory: machine.json allows the job's user 8000 MB at a time, and the "
+       "user's other jobs hold 6000 | may"}}},
+    {"ResourcesHeldAboveTheLimitOfAUserAreTreatedAsFree",
      {{"limits 8000 | runs 1 20000 held=0,1,2 user=1 | free", "16000 MB, GPUs 1 2 3"}}},
 };
 TABLE_TEST(UserLimitsTest, kUserLimits, ScriptIn<LedgerWorld>());
@@ -211,20 +211,20 @@ const TestRow kTurns[] = {
       {"nobody | waits 3 500 user=1 job=ann | mine 5 100 | next 10",
        // The patience with ann begins when there is room.
        "wait for ann"}}},
-    {"EachFurtherQueuedJobThatDoesNotStartIsOvertakenHalfASecondAfterThePreviousJob",
+    {"TheNextQueuedJobThatDoesNotStartIsOvertakenHalfASecondLater",
      {{"small | waits 3 500 user=1 job=ann | waits 4 500 user=2 job=bob | mine 9 600 | next | next 1 | next 1 more",
        "^wait | wait for bob | admit"}}},
-    {"AJobAboveItsUsersLimitDoesNotBlockAJobOfAnotherUser",
+    {"AJobAboveTheLimitOfItsUserDoesNotBlockAJobOfAnotherUser",
      {{"small | limits 700 | runs 1 400 user=1 | waits 3 400 user=1 | mine 9 100 | next", "admit"}}},
-    {"AJobThatWouldExceedItsUsersLimitIsDeferred",
+    {"AJobThatWouldExceedTheLimitOfItsUserIsDeferred",
      {{"small | limits 700 | runs 1 400 | mine 9 400 | next", "~step aside: "},
-      {"next", "~allows its user 700 MB at a time"}}},
+      {"next", "~allows the job's user 700 MB at a time"}}},
     {"ADeferredJobWaitsForThePreviousPendingJobOfTheSameUser",
      {{"small | waits 3 100 | aside 5 100 | aside 7 100 | aside 9 100 | next", "wait for job-7"},
       {"nobody | waits 3 100 | aside 9 100 | next", "wait for job-3"}}},
-    {"ADeferredJobJoinsTheEndOfTheQueueOnceItsUsersOtherJobIsAdmitted",
+    {"ADeferredJobJoinsTheEndOfTheQueueWhenTheOtherJobOfItsUserIsAdmitted",
      {{"small | runs 3 100 | waits 12 100 user=1 | aside 9 100 | next", "join as 13"}}},
-    {"AJobOfHigherPriorityTakesTheQueuePositionOfItsUsersQueuedJob",
+    {"AJobOfHigherPriorityTakesTheQueuePositionOfAnotherJobOfItsUser",
      {{"small | waits 3 100 | waits 2 100 user=1 | aside 9 100 priority=1 | next", "join as 3 in place of job-3"}}},
     {"AJobOfHigherPriorityDoesNotDisplaceAJobWhoseKeeperIsOfAnEarlierRelease",
      {{"small | waits 3 100 old | aside 9 100 priority=1 | next", "^wait for"}}},
@@ -252,7 +252,7 @@ TEST(LedgerAskTest, TheRequestOfAJobIsTheSumOfTheResourcesOfAllTasks) {
   EXPECT_EQ(AskOf(spec), (LedgerRequest{.memory_mb = 8000, .vcores = 5, .gpus = 6}));
 }
 
-TEST(LedgerAskTest, TheRequestOfAJobIsRestrictedToTheSubmittersCudaVisibleDevices) {
+TEST(LedgerAskTest, AJobRequestsOnlyGpusInCudaVisibleDevicesOfTheSubmitter) {
   JobSpec spec;
   spec.roles = {Role("worker", 1, 1, 2)};
   const auto among = [&](const std::vector<std::string>& environment) { return AskOf(spec, environment).gpus_among; };
@@ -272,34 +272,34 @@ TEST(LedgerAskTest, TheErrorForTooMuchMemoryNamesRequestedAndAvailableMbAndTheCo
   const std::vector roles = {Role("ps", 1, 2048), Role("worker", 4, 2048)};
   ExpectError(
       CheckAsk(roles, {.memory_mb = 7800}), ErrorCode::kInvalid,
-      "the job requests 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine has 7800 "
-      "MB; set tony.worker.memory or tony.worker.instances");
+      "the job requests 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), and this machine has 7800 "
+      "MB; lower tony.worker.memory or tony.worker.instances");
   EXPECT_TRUE(CheckAsk(roles, {.memory_mb = 10240}).ok());
 }
 
 TEST(LedgerAskTest, TheErrorForTooManyGpusNamesRequestedAndAvailableGpusAndTheConfigKey) {
   const std::vector roles = {Role("ps", 1, 1), Role("worker", 1, 1, 2)};
   ExpectError(CheckAsk(roles, {.memory_mb = 100}),
-              "the job requests 2 GPUs (1 task: worker 1 x 2), this machine has none; set tony.worker.gpus");
-  ExpectError(CheckAsk(roles, {.memory_mb = 100, .gpus = {3}}), "~this machine has 1; set");
+              "the job requests 2 GPUs (1 task: worker 1 x 2), and this machine has none; lower tony.worker.gpus");
+  ExpectError(CheckAsk(roles, {.memory_mb = 100, .gpus = {3}}), "~this machine has 1; lower");
 }
 
 TEST(LedgerAskTest, TheErrorNamesTheKeyTonyAmMemoryWhenAJobWithoutRolesDoesNotFit) {
   RoleSpec driver = Role("driver", 1, 2048);  // a role may have this name
-  ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.driver.memory");
+  ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~lower tony.driver.memory");
   driver.key_prefix = "tony.am";
-  ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~set tony.am.memory");
+  ExpectError(CheckAsk({driver}, {.memory_mb = 1000}), "~lower tony.am.memory");
 }
 
-TEST(LedgerAskTest, TheErrorForARequestAboveTheUsersLimitNamesTheRequestedAndTheAllowedAmount) {
+TEST(LedgerAskTest, TheErrorForARequestAboveTheUserLimitNamesTheRequestedAndAllowedAmounts) {
   Machine machine = kMachine;
   machine.user_limits = {.memory_mb = 8000, .gpus = 1};
   machine.users[7] = {.memory_mb = 12000};
   ExpectError(CheckAsk({Role("worker", 3, 3000)}, machine, 1),
-              "the job requests 9000 MB of memory (3 tasks: worker 3 x 3000 MB), machine.json allows its user 8000 MB "
-              "at a time; set tony.worker.memory or tony.worker.instances");
+              "the job requests 9000 MB of memory (3 tasks: worker 3 x 3000 MB), and machine.json allows the job's "
+              "user 8000 MB at a time; lower tony.worker.memory or tony.worker.instances");
   EXPECT_TRUE(CheckAsk({Role("worker", 3, 3000)}, machine, 7).ok());
-  ExpectError(CheckAsk({Role("worker", 1, 1, 2)}, machine, 1), "~machine.json allows its user 1 at");
+  ExpectError(CheckAsk({Role("worker", 1, 1, 2)}, machine, 1), "~machine.json allows the job's user 1 at");
 }
 
 // A machine with jobs that arrive, are admitted as soon as possible, and leave or die, in an order that the seed

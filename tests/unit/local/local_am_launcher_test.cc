@@ -52,7 +52,7 @@ class LocalAmLauncherTest : public ::testing::Test {
   JobRecords with_programs_ = LocalJobRecords("");
 };
 
-TEST_F(LocalAmLauncherTest, TheKeeperIsStartedDetachedWithTheJobsStoredEnvironment) {
+TEST_F(LocalAmLauncherTest, TheKeeperIsStartedInItsOwnSessionWithTheJobsStoredEnvironment) {
   ASSERT_TRUE(launcher_.Start(records_).ok());
   ASSERT_THAT(runner_.started, SizeIs(1));
   const ProcessSpec& keeper = runner_.started[0];

@@ -249,7 +249,7 @@ TEST_F(LogFollowerTest, ALogTruncatedByItsTaskIsReadFromTheBeginningAgain) {
   EXPECT_THAT(pieces_[2], HasSubstr("new\n"));
 }
 
-TEST_F(LogFollowerTest, FollowingContinuesAtTheCursorAndThenWithLaterAttempts) {
+TEST_F(LogFollowerTest, AFollowerStartsAtTheCursorAndContinuesWithLaterAttempts) {
   Append("worker-0", 1, "never begun\n");
   Append("worker-0", 2, "one\ntwo\n");
   Append("worker-0", 3, "again\n");

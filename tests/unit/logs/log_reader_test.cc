@@ -184,7 +184,7 @@ TEST_F(LogReaderTest, ReadingZeroLastLinesOnlySetsTheCursor) {
   EXPECT_EQ(cursor_.Text(), "worker:0#1/stderr=0,worker:0#1/stdout=4");
 }
 
-TEST_F(LogReaderTest, LargeStreamsMayUseTheShareOfTheByteLimitThatSmallStreamsLeave) {
+TEST_F(LogReaderTest, LargeStreamsMayUseTheBytesThatSmallStreamsLeaveUnused) {
   Append("worker-0", 1, "stdout", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   Append("worker-0", 1, "stderr", "e\n");
   Append("worker-1", 1, "stdout", "11\n12\n13\n14\n");

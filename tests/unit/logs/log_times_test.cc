@@ -26,7 +26,7 @@ TEST(LogTimesTest, ALineGetsTheTimeOfTheFirstTimeRecordThatIncludesTheLine) {
   EXPECT_EQ((LogTimes{{Note(1000, 10)}, std::nullopt}.At(11)), std::nullopt);
 }
 
-TEST(LogTimesTest, TheLogSizeAtATimeIsTakenFromTheLastTimeRecordBeforeThatTime) {
+TEST(LogTimesTest, TheLogSizeAtAGivenTimeIsTakenFromTheLastEarlierTimeRecord) {
   const LogTimes times = {{Note(1000, 10), Note(2000, 30)}, FromMillis(2700)};
   EXPECT_EQ(times.Before(FromMillis(500)), 0u);
   EXPECT_EQ(times.Before(FromMillis(1000)), 0u) << "it may have been written just then";

@@ -26,7 +26,7 @@ std::vector<std::string> CutAll(FrameCutter& cutter) {
   }
 }
 
-TEST(FrameCutterTest, FramesAreTheSameAtEverySplitPositionOfTheStream) {
+TEST(FrameCutterTest, TheSameFramesAreReadWhereverTheStreamIsSplit) {
   const std::string stream = Framed("one") + Framed("x") + Framed(std::string(300, 'y'));
   for (size_t split = 0; split <= stream.size(); ++split) {
     FrameCutter cutter(kMax);

@@ -65,7 +65,7 @@ class HangingLookup {
   std::promise<void> end_;
 };
 
-TEST_F(HostResolverTest, AHangingLookupDelaysNeitherOtherLookupsNorTheEndOfTheResolver) {
+TEST_F(HostResolverTest, AHangingLookupDelaysNeitherOtherLookupsNorTheDestructionOfTheResolver) {
   HangingLookup lookup;
   bool told = false;
   {
@@ -123,7 +123,7 @@ TEST_F(HostResolverTest, ADestroyedQueryBehind8HangingLookupsIsNeverAnswered) {
   EXPECT_FALSE(told);
 }
 
-TEST_F(HostResolverTest, ALaterLookupReplacesTheKnownAddressOfAHostWhoseAddressHasChanged) {
+TEST_F(HostResolverTest, ALaterLookupReplacesTheAddressOfAHostIfTheAddressHasChanged) {
   // A lookup may continue after the test, so the counter is shared.
   const auto asked = std::make_shared<std::atomic<int>>(0);
   const auto lookup = [asked](const std::string&) -> Result<std::string> {

@@ -57,7 +57,7 @@ TEST(HostileTlsTest, AClientOfAnotherJobIsRefusedWithATlsAlert) {
 
 TEST(HostileTlsTest, AClientThatPresentsAnAmCertificateIsRefused) {
   EXPECT_EQ(WhyRefused(AtOurServer(Showing(OurJob().master))),
-            "the peer's certificate: role \"tony:master\", expected tony:executor");
+            "the peer's certificate has the role \"tony:master\", expected tony:executor");
 }
 
 TEST(HostileTlsTest, AServerWithAnExecutorOrClientCertificateReceivesNoData) {

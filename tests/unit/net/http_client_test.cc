@@ -162,7 +162,7 @@ TEST_F(HttpClientTest, AnAnswerCallbackCanDestroyItsHandleAndSendTheNextCall) {
   EXPECT_TRUE(RunUntil(loop, [&] { return answered == 3; }));
 }
 
-TEST_F(HttpClientTest, AnErrorNamesTheUnreachableServerWithoutTheQueryString) {
+TEST_F(HttpClientTest, AConnectionErrorNamesTheServerUrlWithoutTheQueryString) {
   HttpCall call = Call("PUT", "/a");
   call.url = "http://127.0.0.1:1/x/y?delegation=secret";
   const Error error = Failure(std::move(call));
@@ -184,7 +184,7 @@ TEST_F(HttpClientTest, MalformedAndNonHttpUrlsAreRefused) {
   }
 }
 
-TEST_F(HttpClientTest, ASilentServerTimesOut) {
+TEST_F(HttpClientTest, ACallToASilentServerTimesOut) {
   next = [](const ServedRequest&) { return ServedAnswer{}; };
   HttpCall call = Call("GET", "/a");
   call.limits.whole = Duration(20);
@@ -220,7 +220,7 @@ TEST_F(HttpClientTest, ACallMayExceedTheStallLimitWhileBytesKeepArriving) {
   EXPECT_EQ(response->body.size(), 6000u);
 }
 
-TEST_F(HttpClientTest, AHostThatNeverAcceptsTheConnectionTimesOut) {
+TEST_F(HttpClientTest, ACallToAHostThatNeverAcceptsTheConnectionTimesOut) {
   // The queue is full, so the kernel drops further connections.
   UniqueFd full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in any{};

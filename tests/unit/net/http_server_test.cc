@@ -53,7 +53,7 @@ TEST_F(HttpServerTest, TheServerAnswersSuccessiveRequestsOnOneConnection) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_F(HttpServerTest, EveryAnswerHasHeadersAgainstCachingFramingAndForeignContent) {
+TEST_F(HttpServerTest, EveryAnswerForbidsCachingAndFramingAndForeignContent) {
   RawBrowser browser(loop, port);
   browser.Send("GET /a HTTP/1.1\r\n\r\nBREW / HTTP/1.1\r\n\r\n");
   const std::string answers = browser.Answers(2);

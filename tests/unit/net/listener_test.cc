@@ -64,7 +64,7 @@ TEST_F(ListenerTest, TheListenerLeavesSomeFileDescriptorsFreeForOtherFiles) {
   EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
 }
 
-TEST_F(ListenerTest, ReplacingOldConnectionsWithNewConnectionsKeepsDescriptorsFreeForFiles) {
+TEST_F(ListenerTest, DescriptorsStayFreeForFilesWhileNewConnectionsReplaceOldConnections) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   for (int i = 0; i < 10; ++i) {
@@ -90,7 +90,7 @@ TEST_F(ListenerTest, TheNewestConnectionIsAcceptedEvenWithoutFreeFileDescriptors
   EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
 }
 
-TEST_F(ListenerTest, OlderConnectionsAreClosedForTheNewestConnectionWhenFileDescriptorsRunOut) {
+TEST_F(ListenerTest, OlderConnectionsAreClosedInsteadOfTheNewestWhenFileDescriptorsRunOut) {
   TheOldestMakesRoom();
   const FewFiles few(80);
   ASSERT_TRUE(Connect(40));

@@ -65,7 +65,7 @@ TEST(TlsTest, AnExecutorThatTheAmRefusesReceivesTheReason) {
   EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer refused the TLS connection: "));
 }
 
-TEST(TlsTest, CertificatesAreAcceptedIfTheClocksOfThePeersDifferBy23HoursButNotBy26Hours) {
+TEST(TlsTest, CertificatesAllowAClockDifferenceOf23HoursAndForbid26Hours) {
   using std::chrono::hours;
   for (const Duration wrong : {hours(-24), hours(23)}) EXPECT_EQ(Talk(MadeAt(WallNow() + wrong)).at_server, "token");
   const Seen late = Talk(MadeAt(WallNow() - hours(26)));
@@ -139,7 +139,7 @@ TEST(TlsTest, ADisconnectIsReportedWithAndWithoutATlsCloseMessage) {
   }
 }
 
-TEST(TlsTest, ATlsIdentityWithAWrongRoleABadCertificateOrAWrongKeyIsRefused) {
+TEST(TlsTest, ATlsIdentityWithAWrongRoleOrABadCertificateOrAWrongKeyIsRefused) {
   const TlsIdentity& executor = OurJob().executor;
   const auto refusal = [](const Result<MakeChannel>& made) { return made.ok() ? "" : made.error().message; };
   EXPECT_THAT(refusal(MakeTlsServer(executor)), HasSubstr("role \"tony:executor\", expected tony:master"));
@@ -149,7 +149,7 @@ TEST(TlsTest, ATlsIdentityWithAWrongRoleABadCertificateOrAWrongKeyIsRefused) {
   EXPECT_THAT(refusal(MakeTlsClient({executor.ca, executor.certificate, OurJob().client.key})), HasSubstr("key"));
 }
 
-TEST(TlsTest, IdentitiesOfOneJobShareACertificateAuthorityButNoKeys) {
+TEST(TlsTest, IdentitiesOfOneJobShareOnlyTheCertificateAuthority) {
   const auto& [master, executor, client] = OurJob();
   EXPECT_EQ(master.ca, executor.ca);
   EXPECT_EQ(master.ca, client.ca);

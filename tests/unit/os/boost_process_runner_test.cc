@@ -120,7 +120,7 @@ TEST_F(BoostProcessRunnerTest, AChildGetsTheRequestedOomScoreAndTheCallersOomSco
   EXPECT_EQ(Content("out"), own + "517\n" + own);
 }
 
-TEST_F(BoostProcessRunnerTest, ADescriptorThatIsNotOpenCannotBeInherited) {
+TEST_F(BoostProcessRunnerTest, StartingAProcessFailsIfAnInheritedDescriptorIsClosed) {
   ProcessSpec spec = Shell("");
   spec.inherited = {999};
   EXPECT_THAT(StartError(spec).message, HasSubstr("bad file descriptor"));
@@ -245,7 +245,7 @@ TEST_F(BoostProcessRunnerTest, AnOutputFileThatCannotBeMadeIsNamedInTheError) {
 }
 
 // A child of the launcher that left by exit(3) would run the exit handlers that it inherited from this process.
-TEST_F(BoostProcessRunnerTest, AFailedExecFlushesNoBufferTwiceAndRunsNoExitHandlerInTheChild) {
+TEST_F(BoostProcessRunnerTest, AFailedExecFlushesBuffersAndRunsExitHandlersOnlyInTheParent) {
   EXPECT_EXIT(FailToStartWithABuffer(File("buffered")), ::testing::ExitedWithCode(0), "");
   EXPECT_EQ(Content("buffered"), "once at exit");
 }
@@ -308,7 +308,7 @@ void FillDescriptors() {
   while (dup(0) >= 0) continue;
 }
 
-TEST_F(BoostProcessRunnerTest, AForkedCopyClosesInheritedDescriptorsEvenIfNoFreeDescriptorIsLeft) {
+TEST_F(BoostProcessRunnerTest, AForkedCopyClosesInheritedDescriptorsEvenAtTheDescriptorLimit) {
   ASSERT_EQ(pthread_atfork(nullptr, nullptr, FillDescriptors), 0);
   const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::optional<ExitStatus> ended;
@@ -321,7 +321,7 @@ TEST_F(BoostProcessRunnerTest, AForkedCopyClosesInheritedDescriptorsEvenIfNoFree
   EXPECT_EQ(*ended, (ExitStatus{Kind::kExited, 0}));
 }
 
-TEST_F(BoostProcessRunnerTest, TheExitOfAChildIsReportedWhileAZombieOfOtherCodeAwaitsReaping) {
+TEST_F(BoostProcessRunnerTest, AnExitIsReportedAndAZombieThatOtherCodeForkedIsNotReaped) {
   const pid_t stranger = fork();
   if (stranger == 0) _exit(0);
   siginfo_t info{};

@@ -18,7 +18,7 @@ class CgroupMemoryTest : public testing::Test {
   TempFolder temp_;
 };
 
-TEST_F(CgroupMemoryTest, ACgroupWithoutTheMemoryControllerCountsNoOomKills) {
+TEST_F(CgroupMemoryTest, ACgroupWithoutTheMemoryControllerHasNoOomKillCount) {
   Write("cgroup.procs", "");
   EXPECT_FALSE(MemoryCgroupVersion(temp_.path()));
   EXPECT_FALSE(OomKillsIn(CgroupVersion::kTwo, temp_.path()));
@@ -32,7 +32,7 @@ TEST_F(CgroupMemoryTest, TheCgroupVersionIsDetectedByTheMemoryFiles) {
   EXPECT_EQ(MemoryCgroupVersion(temp_.path()), CgroupVersion::kTwo);
 }
 
-TEST_F(CgroupMemoryTest, AnOomKillOfAWholeCgroupIsCountedFromOomGroupKillIfOomKillIsZero) {
+TEST_F(CgroupMemoryTest, TheOomGroupKillCountIsUsedIfTheOomKillCountIsZero) {
   Write("memory.events", "low 0\noom 1\noom_kill 0\noom_group_kill 1\n");
   EXPECT_EQ(OomKillsIn(CgroupVersion::kTwo, temp_.path()), 1);
   Write("memory.events", "low 0\noom 1\noom_kill 3\noom_group_kill 1\n");
@@ -52,7 +52,7 @@ TEST_F(CgroupMemoryTest, TheOomMessageStatesTheAmountOfSharedMemoryOnlyIfTheAmou
       "out of memory: the container's limit of 64 MB was reached (peak 64 MB), 1 process was killed by the kernel");
 }
 
-TEST_F(CgroupMemoryTest, SharedMemoryOfACgroupV1IncludesTheCgroupsBelow) {
+TEST_F(CgroupMemoryTest, SharedMemoryOfAV1CgroupIncludesItsChildCgroups) {
   Write("memory.limit_in_bytes", "67108864\n");
   Write("memory.max_usage_in_bytes", "67108864\n");
   Write("memory.stat", "shmem 0\ntotal_shmem 60817408\n");

@@ -68,7 +68,7 @@ TEST(FilesTest, ReadersNeverSeeAPartialFileWhileTwoThreadsReplaceTheFile) {
   EXPECT_EQ(EntriesIn(folder.path()), 1u);
 }
 
-TEST(FilesTest, WritingAFileOverAFolderFailsAndLeavesTheFolderAndNoTemporaryFile) {
+TEST(FilesTest, WritingAFileOverAFolderFailsAndRemovesTheTemporaryFile) {
   const TempFolder folder;
   ASSERT_TRUE(MakeFolder(folder.path() / "x").ok());  // rename() does not replace a folder
   const Status written = WriteFileByRename(folder.path() / "x", "new", true);

@@ -91,7 +91,7 @@ TEST_F(OwnTreeTest, TenDaemonsThatReforkConstantlyAreAllKilled) {
   EXPECT_THAT(ProcessesWithEnvironment(mark_), IsEmpty());
 }
 
-TEST_F(OwnTreeTest, SignallingDescendantsReachesNoProcessIfThisProcessHasNoChild) {
+TEST_F(OwnTreeTest, AProcessWithoutChildrenSignalsNoProcess) {
   EXPECT_TRUE(runner_.ReapAllChildren());
   EXPECT_THAT(SignalDescendants(SIGKILL).living, IsEmpty());
 }
@@ -117,7 +117,7 @@ TEST_F(OwnTreeTest, ASignalReachesAllGenerationsOfDescendants) {
 }
 
 // The shell ends at once on the signal, and the program that it runs does not.
-TEST_F(OwnTreeTest, ASignalReachesAProgramWhoseShellEndsAtOnceOnThatSignal) {
+TEST_F(OwnTreeTest, ASignalReachesAProgramEvenIfTheSignalKillsItsShellFirst) {
   for (int i = 0; i < 20; ++i) {
     std::filesystem::remove(folder_.path() / "ready");
     std::filesystem::remove(folder_.path() / "term");
@@ -160,7 +160,7 @@ pid_t NewestNumber() {
 // Each process of the daemon lives for 3 ms, and a listing takes longer if there are many processes. A process that is
 // forked when the numbers start again may get a number that the listing has already passed. Tests that run at the same
 // time use up the numbers within a second.
-TEST_F(OwnTreeTest, EveryProcessListContainsAProcessOfADaemonThatReforksConstantly) {
+TEST_F(OwnTreeTest, ADaemonThatReforksConstantlyIsInEveryProcessList) {
   StartDaemon("refork");
   int looks = 0, missed = 0;
   for (int i = 0; i < 1000 && looks < 100; ++i) {

@@ -76,7 +76,7 @@ TEST_F(ProcessTreeTest, ProcessesInTheirOwnSessionAreFoundByTheirEnvironmentMark
   EXPECT_TRUE(RunUntil(loop_, [&] { return ProcessesWithEnvironment(mark_).empty(); }));
 }
 
-TEST_F(ProcessTreeTest, ADoubleForkedDaemonIsFoundByItsEnvironmentMarkAndReparentedToThisProcess) {
+TEST_F(ProcessTreeTest, ADoubleForkedDaemonWithTheEnvironmentMarkIsReparentedToThisProcess) {
   StartMarked("(setsid sh -c '(>ready; exec sleep 1000) &' &) ; exit 0");
   ASSERT_TRUE(RunUntil(loop_, [&] { return ProcessesWithEnvironment(mark_).size() == 1; }));
   const pid_t daemon = ProcessesWithEnvironment(mark_)[0];

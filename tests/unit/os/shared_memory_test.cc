@@ -83,10 +83,10 @@ class SharedMemoryTest : public testing::Test {
   std::vector<fs::path> made_;
 };
 
-TEST_F(SharedMemoryTest, FilesInDevShmThatEndedProcessesHadOpenOrMappedAreRemoved) {
+TEST_F(SharedMemoryTest, DevShmFilesThatADeadProcessHadOpenOrMappedAreRemoved) {
   const fs::path open = Make("open"), mapped = Make("mapped"), other = Make("other");
   EXPECT_THAT(FreeAfterTheEndOf(Holding(open)),
-              ElementsAre(StrCat("removed files from /dev/shm that ended processes had open, 3 MB: ",
+              ElementsAre(StrCat("removed 3 MB of files from /dev/shm, because their processes have ended: ",
                                  open.filename().string())));
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(mapped)), ElementsAre(HasSubstr("removed")));
   EXPECT_FALSE(fs::exists(open) || fs::exists(mapped));
@@ -97,7 +97,8 @@ TEST_F(SharedMemoryTest, FilesInDevShmAreKeptWhileALivingProcessUsesTheFiles) {
   const fs::path open = Make("open"), mapped = Make("mapped");
   const pid_t user = Holding(open), mapper = Mapping(mapped);
   EXPECT_THAT(FreeAfterTheEndOf(Mapping(open)),
-              ElementsAre(HasSubstr(StrCat("left files in /dev/shm that ended processes had open: ",
+              ElementsAre(HasSubstr(StrCat("did not remove these files from /dev/shm, although processes that used "
+                                           "them have ended: ",
                                            open.filename().string(), " (process ", user, " uses the file)"))));
   EXPECT_THAT(FreeAfterTheEndOf(Holding(mapped)), ElementsAre(HasSubstr(StrCat("(process ", mapper, " uses the file)"))));
   EXPECT_TRUE(fs::exists(open) && fs::exists(mapped));
@@ -140,7 +141,7 @@ TEST_F(SharedMemoryTest, AFileInASubfolderOfDevShmIsReportedAndNotRemoved) {
   EXPECT_TRUE(fs::exists(file));
 }
 
-TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserInDevShmIsKept) {
+TEST_F(SharedMemoryTest, AFileOfAnotherUserInDevShmIsKeptEvenIfTonyRunsAsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives files to others";
   const fs::path theirs = Make("theirs"), ours = Make("ours");
   ASSERT_EQ(chown(theirs.c_str(), 4711, 4711), 0);
@@ -149,7 +150,7 @@ TEST_F(SharedMemoryTest, AsRootAFileOfAnotherUserInDevShmIsKept) {
   EXPECT_TRUE(fs::exists(theirs));
 }
 
-TEST_F(SharedMemoryTest, AllFilesAreKeptIfTooFewDescriptorsAreFreeToFindTheProcessesThatUseTheFiles) {
+TEST_F(SharedMemoryTest, FilesAreKeptIfADescriptorShortageHidesTheProcessesThatUseThem) {
   const fs::path file = Make("file");
   const pid_t holder = Holding(file);
   shared_memory_.Note([holder] { return std::set<pid_t>{holder}; });

@@ -114,7 +114,7 @@ TEST_F(UsersTest, GroupsFromTheDirectoryServiceAndTheGroupFileAreMerged) {
   EXPECT_EQ(Asked("id"), "-G ann\n");
 }
 
-TEST_F(UsersTest, AFailedOrMalformedOutputOfTheIdProgramIsAnError) {
+TEST_F(UsersTest, AFailureOrMalformedOutputOfTheIdProgramIsAnError) {
   sources_.id = {Program("id", "echo 100; exit 1")};
   EXPECT_EQ(GroupsOf(kAnn, sources_).error().code, ErrorCode::kUnavailable);
   sources_.id = {Program("id2", "echo 100 what")};

@@ -72,7 +72,7 @@ TEST_F(HttpLimitsTest, AConnectionStaysOpenAfterAResponseUntilTheIdleTimeout) {
   EXPECT_GE(loop.Now() - began, Duration(150));
 }
 
-TEST_F(HttpLimitsTest, AClientThatDoesNotReadItsResponseIsDisconnectedAndTheResponseFreed) {
+TEST_F(HttpLimitsTest, AClientThatDoesNotReadItsResponseIsDisconnectedAndTheResponseIsFreed) {
   auto body = std::make_shared<const std::string>(64 << 20, 'x');
   answer.body = body;
   RawBrowser deaf(loop, port);
@@ -82,7 +82,7 @@ TEST_F(HttpLimitsTest, AClientThatDoesNotReadItsResponseIsDisconnectedAndTheResp
   EXPECT_EQ(body.use_count(), 1);
 }
 
-TEST_F(HttpLimitsTest, TwentySilentConnectionsLockOutNeitherKnownNorNewClients) {
+TEST_F(HttpLimitsTest, ValidRequestsAreServedDespiteTwentySilentConnections) {
   ServeFour();
   RawBrowser known(loop, port), waits(loop, port);
   EXPECT_EQ(StatusSoon(known), 200);

@@ -50,7 +50,7 @@ std::string Html(const JobStatus& status, bool all = false) {
   return JobHtml({.status = status, .now = status.submitted + std::chrono::seconds(60), .all_tasks = all});
 }
 
-TEST(JobHtmlTest, TaskFailuresThatDidNotFailTheJobAreCountedOnThePage) {
+TEST(JobHtmlTest, ToleratedTaskFailuresAreCountedOnTheJobPage) {
   JobStatus status = Running(2);
   EXPECT_THAT(Html(status), Not(HasSubstr("Failed tasks")));
   status.tolerated_failures = 2;
@@ -69,7 +69,7 @@ TEST(JobHtmlTest, TheNumberOfApplicationMastersIsShownAfterAMasterRestart) {
   EXPECT_THAT(Html(status), HasSubstr("Application masters</dt><dd>2</dd>"));
 }
 
-TEST(JobHtmlTest, ARunningJobsPageIsMarkedLiveAndShowsTaskCountsAndLogLinks) {
+TEST(JobHtmlTest, ThePageOfARunningJobIsMarkedLiveAndShowsTaskCountsAndLogLinks) {
   const std::string html = Html(Running(2));
   EXPECT_THAT(html, HasSubstr("<main data-live=\"1\" data-seq=\"12\" data-pause=\"0\">"));
   EXPECT_THAT(html, HasSubstr("<span class=\"badge busy\">RUNNING</span>"));
@@ -111,7 +111,7 @@ TEST(JobHtmlTest, EveryLinkOnTheJobPageIsRelative) {
     EXPECT_THAT(html, Not(HasSubstr(absolute)));
 }
 
-TEST(JobHtmlTest, TheJobPageShows100Of1000TasksIncludingTheFailedTaskAndLinksToAllTasks) {
+TEST(JobHtmlTest, TheJobPageShowsTheFailedTaskAmong100Of1000Tasks) {
   JobStatus status = Running(1000);
   status.tasks[777].attempt_state = "failed";
   const std::string html = Html(status);
@@ -134,7 +134,7 @@ TEST(JobHtmlTest, TheTimeBreakdownIsShownIfTheJobHistoryIsAvailable) {
   EXPECT_THAT(Html(status), Not(HasSubstr("Where the time went")));
 }
 
-TEST(JobHtmlTest, TheHistoryServeCommandIsShownOnAPageThatIsServedOnlyUntilTheJobEnds) {
+TEST(JobHtmlTest, APageThatEndsWithItsJobShowsTheHistoryServeCommand) {
   const JobStatus status = Failed();
   const auto html = [&](bool ends) { return JobHtml({.status = status, .now = *status.ended, .ends_with_job = ends}); };
   EXPECT_THAT(html(true), HasSubstr("tony history --serve"));

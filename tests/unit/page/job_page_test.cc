@@ -95,13 +95,13 @@ TEST_F(JobPageTest, UnknownAddressesReturn404) {
     EXPECT_EQ(StatusOf(Get(target)), 404) << target;
 }
 
-TEST_F(JobPageTest, TheAddressStatusJsonReturnsTheJobStatusAsJson) {
+TEST_F(JobPageTest, ARequestForStatusJsonReturnsTheJobStatusAsJson) {
   const std::string answer = Get("/t/status.json");
   EXPECT_THAT(answer, HasSubstr("Content-Type: application/json\r\n"));
   EXPECT_EQ(BodyOf(answer), ToJson(status) + "\n");
 }
 
-TEST_F(JobPageTest, ALongPollWithTheNewestStatusReturnsAtTheNextChange) {
+TEST_F(JobPageTest, ALongPollReturnsAtTheNextStatusChange) {
   RawBrowser page_watcher(loop, port), json_watcher(loop, port);
   page_watcher.Get("/t/?since=7&timeout=30");
   json_watcher.Get("/t/status.json?since=7&timeout=30");
@@ -210,7 +210,7 @@ TEST_F(JobPageTest, EachLinkInTheLogListOpensItsLog) {
   EXPECT_EQ(found, 2u);
 }
 
-TEST_F(JobPageTest, AClientThatWaitsAtTheLogListReceivesLinksToTheLogsOfANewAttempt) {
+TEST_F(JobPageTest, ALongPollOfTheLogListReturnsTheLinksToTheLogsOfANewAttempt) {
   RawBrowser watcher(loop, port);
   watcher.Get("/t/logs/?since=7&timeout=30");
   Write("logs/worker-0/3/stdout", "x");

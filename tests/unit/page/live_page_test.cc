@@ -51,7 +51,7 @@ class LivePageTest : public testing::Test {
   std::unique_ptr<LivePage> page;
 };
 
-TEST_F(LivePageTest, NoThreadRunsAndTheJobIsNotQueriedWhileThePageHasNoVisitor) {
+TEST_F(LivePageTest, APageWithoutVisitorsStartsNoThreadAndDoesNotQueryTheJob) {
   const size_t before = Threads();
   Serve();
   bool later = false;
@@ -62,7 +62,7 @@ TEST_F(LivePageTest, NoThreadRunsAndTheJobIsNotQueriedWhileThePageHasNoVisitor) 
   page->End();
 }
 
-TEST_F(LivePageTest, AVisitorsRequestQueriesTheJobOnceInTheMastersEventLoop) {
+TEST_F(LivePageTest, ARequestForTheStatusQueriesTheJobOnce) {
   Serve();
   RawBrowser browser(loop, port);
   browser.Get(path() + "status.json");

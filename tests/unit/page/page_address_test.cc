@@ -60,7 +60,7 @@ TEST_F(PageAddressTest, EachFurtherPageAddressOfAJobGetsANewToken) {
   EXPECT_EQ(tokens.size(), 4u);
 }
 
-TEST_F(PageAddressTest, NoNewPageAddressIsOpenedIfNoNewTokenCanBeWritten) {
+TEST_F(PageAddressTest, OpeningANewPageAddressFailsIfTheNewTokenCannotBeWritten) {
   Write("page-token", kToken);
   ASSERT_TRUE(ListenForPage(records_, kLoopback).ok());
   std::filesystem::remove(temp_.path() / "page-token");
@@ -68,7 +68,7 @@ TEST_F(PageAddressTest, NoNewPageAddressIsOpenedIfNoNewTokenCanBeWritten) {
   EXPECT_FALSE(ListenForPage(records_, kLoopback).ok());
 }
 
-TEST_F(PageAddressTest, AnotherProcessTakesOverThePageAddressThroughTheListeningSocket) {
+TEST_F(PageAddressTest, AProcessThatAdoptsTheListeningSocketKeepsThePageAddress) {
   Write("page-token", kToken);
   auto first = ListenForPage(records_, kLoopback);
   ASSERT_TRUE(first.ok());
@@ -82,7 +82,7 @@ TEST_F(PageAddressTest, AnotherProcessTakesOverThePageAddressThroughTheListening
   EXPECT_FALSE(AdoptPageSocket(UniqueFd()).ok());
 }
 
-TEST_F(PageAddressTest, ThePageSocketIsInheritedOnceFromTheDescriptorNumberInAnEnvironmentVariable) {
+TEST_F(PageAddressTest, TheDescriptorOfThePageSocketIsReadFromAnEnvironmentVariableOnce) {
   unsetenv(kPageSocketVariable);
   EXPECT_FALSE(InheritedPageSocket().valid());
   for (const char* text : {"", "x", "1", "-3", "999999", "99999999999999"}) {

@@ -73,7 +73,7 @@ TEST(CheckpointNamesTest, CheckpointNamesAreMatchedByAShellGlobPattern) {
   EXPECT_FALSE(IsCheckpointName("ckpt-\xE9-1", "*")) << "it could not be written into the journal";
 }
 
-TEST(CheckpointNamesTest, TemporaryFilesAreNotCheckpointsUnlessThePatternItselfContainsTmp) {
+TEST(CheckpointNamesTest, ATemporaryFileIsACheckpointOnlyIfThePatternContainsTmp) {
   for (const char* name :
        {"ckpt-7.npz.tmp", "x.tmp.npz", "100.orbax-checkpoint-tmp-17", "tmp-checkpoint-500", "a.TEMP"}) {
     EXPECT_FALSE(IsCheckpointName(name, "*")) << name;
@@ -192,7 +192,7 @@ TEST_F(CheckpointsTest, AYamlFileIsACheckpointOnlyIfThePatternNamesItsExtension)
 }
 
 // Removing files of an old checkpoint, for example to save space, does not make it the newest checkpoint.
-TEST_F(CheckpointsTest, ACheckpointFolderHasTheModificationTimeOfItsNewestFile) {
+TEST_F(CheckpointsTest, ACheckpointStoredAsAFolderIsDatedByItsNewestFile) {
   for (const char* name : {"step-1", "step-2"}) fs::create_directory(folder_.path() / name);
   Write("step-1/weights", 1000);
   Write("step-1/optimizer", 1000);
@@ -300,7 +300,7 @@ TEST_F(CheckpointListingTest, ANewCheckpointBelongsToTheJobEvenIfAnExistingCheck
   EXPECT_EQ(Newest(before), "ckpt-1 this_job");
 }
 
-TEST_F(CheckpointListingTest, AnExistingCheckpointBelongsToTheJobOnceItsInodeSizeOrTimeChanges) {
+TEST_F(CheckpointListingTest, AnExistingCheckpointBelongsToTheJobOnceItsTimeOrSizeOrInodeChanges) {
   Write("ckpt-1");
   const CheckpointListing before = List();
   Write("beside");
@@ -318,7 +318,7 @@ TEST_F(CheckpointListingTest, AnExistingCheckpointBelongsToTheJobOnceItsInodeSiz
   EXPECT_EQ(Newest(larger), "ckpt-1 this_job") << "another time";
 }
 
-TEST_F(CheckpointListingTest, AnExistingCheckpointFolderBelongsToTheJobOnceANestedFileChanges) {
+TEST_F(CheckpointListingTest, ACheckpointStoredAsAFolderBelongsToTheJobOnceANestedFileChanges) {
   fs::create_directories(folder_.path() / "step_7/shards");
   Write("step_7/shards/0");
   fs::create_symlink("/", folder_.path() / "step_7/link");
@@ -351,7 +351,7 @@ TEST_F(CheckpointListingTest, CheckpointsBelongToTheJobIfTheirFolderDidNotExistA
   EXPECT_EQ(newest->writer, CheckpointWriter::kThisJob);
 }
 
-TEST_F(CheckpointListingTest, ALinkedCheckpointFolderIsRejectedIfTheLinkLeadsElsewhereThanAtTheJobStart) {
+TEST_F(CheckpointListingTest, ACheckpointFolderIsRejectedIfItsSymlinkWasRedirectedAfterTheJobStart) {
   fs::create_directory(folder_.path() / "one");
   fs::create_directories(folder_.path() / "other/step_9");
   fs::create_directory_symlink("one", folder_.path() / "link");
@@ -366,7 +366,7 @@ TEST_F(CheckpointListingTest, ALinkedCheckpointFolderIsRejectedIfTheLinkLeadsEls
                      " now, and led to ", before.folder, " when the job began"));
 }
 
-TEST_F(CheckpointListingTest, WritersOfCheckpointsAreUnknownIfTheListingAtTheJobStartFailed) {
+TEST_F(CheckpointListingTest, CheckpointsHaveAnUnknownWriterIfTheListingAtTheJobStartFailed) {
   fs::create_symlink("loop", folder_.path() / "loop");
   const CheckpointListing looped = ListCheckpoints({folder_.path() / "loop", "*", 3});
   EXPECT_NE(looped.unknown.find("too many levels of symbolic links"), std::string::npos) << looped.unknown;
@@ -384,7 +384,8 @@ TEST_F(CheckpointListingTest, AListingOfMoreThan10000CheckpointsFails) {
   EXPECT_EQ(List().there.size(), kMostCheckpoints);
   make(kMostCheckpoints);
 
-  EXPECT_EQ(ListCheckpoints(Spec()).unknown, "more than 10000 checkpoints (set tony.checkpoint.pattern to match fewer)");
+  EXPECT_EQ(ListCheckpoints(Spec()).unknown,
+            "the folder has more than 10000 checkpoints; set tony.checkpoint.pattern so that fewer names match");
 }
 
 TEST_F(CheckpointListingTest, AJobThatContinuesEarlierJobsUsesTheirCheckpoints) {
@@ -442,7 +443,7 @@ TEST_F(CheckpointHolderTest, ACheckpointFolderIsHeldByOneJobAtATime) {
   EXPECT_EQ(*HolderOf(home_.path(), "/ckpt"), (CheckpointHolder{second, first}));
 }
 
-TEST_F(CheckpointHolderTest, ARemovedJobNoLongerHoldsItsCheckpointFolder) {
+TEST_F(CheckpointHolderTest, RemovingAJobReleasesItsCheckpointFolder) {
   const JobId first = Make(), second = Make();
   Take(first);
   fs::remove_all(home_.path() / "jobs" / first.value);
@@ -450,7 +451,7 @@ TEST_F(CheckpointHolderTest, ARemovedJobNoLongerHoldsItsCheckpointFolder) {
   EXPECT_EQ(Take(second), (CheckpointHolder{second, first}));
 }
 
-TEST_F(CheckpointHolderTest, NoJobCanTakeACheckpointFolderWhoseHolderRecordIsDamaged) {
+TEST_F(CheckpointHolderTest, AcquiringACheckpointFolderFailsIfItsHolderRecordIsDamaged) {
   const JobId job = Make();
   Take(job);
   for (const auto& entry : fs::directory_iterator(home_.path() / "checkpoint-folders")) {
@@ -536,7 +537,7 @@ TEST_F(RecordCheckpointHoldersTest, ASlowJobLosesTheRaceForACheckpointFolderEven
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
-TEST_F(RecordCheckpointHoldersTest, HolderRecordsOfACheckpointFolderAreRemovedOnceTheCurrentHolderIsRemoved) {
+TEST_F(RecordCheckpointHoldersTest, GarbageCollectionKeepsHolderRecordsUntilTheJobThatHoldsTheFolderIsRemoved) {
   EXPECT_EQ(Take(kFirst), kFirst.value);
   ended_ = {kFirst};
   EXPECT_EQ(Take(kSecond), kSecond.value + " after " + kFirst.value);

@@ -27,7 +27,7 @@ constexpr std::string_view kNames[] = {
     "role_left",        "failure_tolerated",  "role_finished",
 };
 
-TEST(DecisionsTest, TheSampleDecisionsOfTheseTestsIncludeEachKindOfDecisionOnce) {
+TEST(DecisionsTest, TheSampleDecisionsIncludeEachKindOfDecisionOnce) {
   const std::vector<Decision> decisions = OneOfEachKind();
 
   ASSERT_EQ(decisions.size(), std::variant_size_v<DecisionBody>);
@@ -225,7 +225,7 @@ TEST(DecisionsTest, MalformedDecisionRecordsOfAJournalAreRejected) {
 
 constexpr Instant kStart = Instant(Duration(1'700'000'000'000));
 
-TEST(DescribeTest, AnEventLineShowsElapsedTimeUtcTimeNameAndDetails) {
+TEST(DescribeTest, AnEventLineShowsTheElapsedTimeTheUtcTimeTheNameAndTheDetails) {
   const AttemptId worker{{"worker", 3}, 2};
 
   EXPECT_EQ(EventLine({kStart + Duration(1250), ContainerAssigned{worker, {"1-4"}, "node-7"}}, kStart),
@@ -251,16 +251,16 @@ TEST(DescribeTest, ARestartDecisionIsDescribedWithItsTasksAndReason) {
 
   EXPECT_EQ(
       Describe(Decision{kStart, restart}),
-      "restart 2 of gang, not charged: ps:0 worker:1; because worker:1 failed on node-3: exit code 3 (user_error)");
+      "restart 2 (gang, not charged): ps:0 worker:1; because worker:1 failed on node-3: exit code 3 (user_error)");
 }
 
-TEST(DescribeTest, AnOutcomeIsDescribedByExitStatusClassAndMessage) {
+TEST(DescribeTest, AnOutcomeIsDescribedByItsExitStatusItsClassAndItsMessage) {
   EXPECT_EQ(Describe(Outcome{.cls = OutcomeClass::kOom, .exit = ExitStatus{ExitStatus::Kind::kSignaled, 9}}),
             "signal 9 (SIGKILL), oom");
   EXPECT_EQ(Describe(Outcome{.cls = OutcomeClass::kInfra, .message = "a\nb"}), "infra, a b");
 }
 
-TEST(DescribeTest, AListOf1000AttemptsIsCutAfter8WithACountOfTheRemaining) {
+TEST(DescribeTest, TheDescriptionOf1000AttemptsNamesTheFirst8AndCountsTheRest) {
   ContainersRequested request;
   for (int i = 0; i < 1000; ++i) request.attempts.push_back({{"worker", i}, 1});
 

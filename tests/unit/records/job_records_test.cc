@@ -54,7 +54,7 @@ TEST_F(JobRecordsTest, ReadLeaseReturnsNothingUntilALeaseIsWritten) {
 }
 
 // The text was written by the last release, whose executors require each of these fields.
-TEST_F(JobRecordsTest, ALeaseFileOfThePreviousReleaseWithHostAndPortIsRead) {
+TEST_F(JobRecordsTest, ALeaseFileWithHostAndPortFromThePreviousReleaseIsRead) {
   Write("am.lease", R"({"schema":1,"epoch":3,"host":"127.0.0.1","port":4711,"renewal":42})");
   EXPECT_EQ(**records_.ReadLease(), (LeaseRecord{{3}, {Endpoint{"127.0.0.1", 4711}}, 42}));
 }
@@ -132,7 +132,7 @@ TEST_F(JobRecordsTest, SecretsOfAJobAreReadBackUntilTheSecretsFileIsRemoved) {
   }
 }
 
-TEST_F(JobRecordsTest, KillRequestsInTheFileFormatsOfTheCurrentAndTheFirstReleaseAreRead) {
+TEST_F(JobRecordsTest, KillRequestsWrittenByTheFirstAndTheCurrentReleaseAreRead) {
   EXPECT_TRUE(records_.ReadKills()->empty());
   const auto named = records_.WriteKill({.reason = "late", .if_owner = {"o1"}});
   EXPECT_FALSE(*records_.HasPlainKill());

@@ -128,7 +128,7 @@ TEST_F(JobStoreTest, ListReturnsJobsNewestFirstAndNothingIfThereAreNoJobs) {
   EXPECT_EQ(listed[2].job(), made[0]);
 }
 
-TEST_F(JobStoreTest, AnUnfinishedJobFolderOfADeadSubmitIsNotListedAsAJob) {
+TEST_F(JobStoreTest, AJobFolderLeftIncompleteByACrashedSubmitIsNotListed) {
   fs::create_directories(home_ / "jobs/.new-local-20261121-093015-abcdef");
   std::ofstream(home_ / "jobs/.new-local-20261121-093015-abcdef/spec.json") << "{";
   EXPECT_THAT(*store_.List(), IsEmpty());
@@ -137,7 +137,7 @@ TEST_F(JobStoreTest, AnUnfinishedJobFolderOfADeadSubmitIsNotListedAsAJob) {
   EXPECT_THAT(*store_.List(), SizeIs(1));
 }
 
-TEST_F(JobStoreTest, TheRecordOfStagedFilesIsReadBackAndAbsentIfNothingWasStaged) {
+TEST_F(JobStoreTest, ReadStagedReturnsTheStagedFilesOrNothingIfNoneWereStaged) {
   NewJob job = SmallJob();
   EXPECT_EQ(*store_.Create(job, now_)->ReadStaged(), std::nullopt);
   job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
@@ -192,7 +192,7 @@ TEST_F(KnownRecordsTest, CachedRecordsAreReadWithoutTheStore) {
   EXPECT_EQ(Bytes("secrets"), "none");
 }
 
-TEST_F(KnownRecordsTest, UncachedRecordsAreReadFromAndWrittenToTheStore) {
+TEST_F(KnownRecordsTest, ReadsAndWritesOfUncachedRecordsGoToTheStore) {
   EXPECT_EQ(Bytes("status.json"), "none");
   ASSERT_TRUE(store_->Replace("status.json", "new", Durability::kSurvivesPowerCut).ok());
   EXPECT_EQ(Bytes("status.json"), "new");

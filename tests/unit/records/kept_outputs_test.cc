@@ -232,7 +232,7 @@ TEST_F(LinkStagedTest, TheManifestOfStagedFilesIsReadBackUnchanged) {
   EXPECT_EQ(read, files);
 }
 
-TEST_F(LinkStagedTest, AStagedFileIsCopiedIntoTheWorkFolderButNeverThroughASymbolicLink) {
+TEST_F(LinkStagedTest, CopyingAStagedFileDoesNotFollowSymlinksInTheWorkFolder) {
   fs::create_directory_symlink(tree_ / "package", work_ / "taken");
   fs::create_symlink(tree_ / "train.py", temp_.path() / "link");  // like a link of a node
   const std::vector<StagedEntry> entries = {{"deep/er/train.py", temp_.path() / "link", Form::kCopy},
@@ -264,7 +264,7 @@ TEST_F(LinkStagedTest, ANamedStagedFolderIsLinkedByASingleSymbolicLink) {
   EXPECT_EQ(fs::read_symlink(work_ / "code"), tree_);
 }
 
-TEST_F(LinkStagedTest, TheFilesOfAnUnnamedStagedFolderAreCopiedIntoTheWorkFolderAndMadeWritable) {
+TEST_F(LinkStagedTest, TheFilesOfAnUnnamedStagedFolderBecomeWritableCopiesInTheWorkFolder) {
   fs::permissions(tree_ / "train.py", fs::perms(0555));
   fs::permissions(tree_ / "package/__init__.py", fs::perms(0444));
   fs::create_symlink("train.py", tree_ / "main");

@@ -65,7 +65,7 @@ TEST_F(RequestIndexTest, ReadingARequestRecordReturnsThePreviousJobIfTheNewJobWa
   EXPECT_EQ(*index_.Read(request_), record);
 }
 
-TEST_F(RequestIndexTest, ARequestRecordOfAReleaseWithoutDigestsIsRead) {
+TEST_F(RequestIndexTest, ARequestRecordWithoutDigestsFromAnEarlierReleaseIsRead) {
   ASSERT_TRUE(index_.Write(request_, {}).ok());
   MakeJob("local-1");
   std::ofstream(FolderOf(request_) / "record.json", std::ios::trunc)
@@ -98,7 +98,7 @@ TEST_F(RequestIndexTest, RequestIdsAndOwnerTokensMayContainAnyByteExceptNul) {
   EXPECT_EQ(*index_.Read({"A"}), std::nullopt);
 }
 
-TEST_F(RequestIndexTest, ARequestIdThatIsEmptyTooLongOrContainsNulIsRejected) {
+TEST_F(RequestIndexTest, ARequestIdIsRejectedIfItIsEmptyOrTooLongOrContainsNul) {
   const std::pair<std::string, std::string> wrong[] = {
       {"", "the request id is empty"},
       {std::string(4097, 'a'), "the request id has 4097 bytes, expected at most 4096"},
@@ -178,7 +178,7 @@ TEST_F(RequestIndexTest, LockingARequestFailsIfTheLockIsHeldPastTheTimeout) {
 }
 
 // Each process does what a submit does: it reads the record, and makes the job if it finds none.
-TEST_F(RequestIndexTest, ExactlyOneOf20ProcessesThatLockARequestFindsNoRequestRecord) {
+TEST_F(RequestIndexTest, OnlyOneOf20ProcessesThatLockARequestCreatesItsRecord) {
   constexpr int kProcesses = 20;
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
@@ -308,7 +308,7 @@ class FinishedNamesTest : public ::testing::Test {
   const fs::path file_ = jobs_ / ".finished";
 };
 
-TEST_F(FinishedNamesTest, JobsInTheListOfFinishedJobsAreReportedFinishedWithoutAReadOfTheirFolders) {
+TEST_F(FinishedNamesTest, AJobInTheListOfFinishedJobsIsReportedFinishedWithoutReadingItsFolder) {
   KeepAll();
   Unmark(Name(0));
   Unmark(Name(99));
@@ -316,7 +316,7 @@ TEST_F(FinishedNamesTest, JobsInTheListOfFinishedJobsAreReportedFinishedWithoutA
   for (size_t number = 0; number < kJobs; ++number) EXPECT_TRUE(names.HasFinished(Name(number))) << number;
 }
 
-TEST_F(FinishedNamesTest, TheListOfFinishedJobsIsNotWrittenBeforeTheFoldersOf100JobsWereChecked) {
+TEST_F(FinishedNamesTest, TheListOfFinishedJobsIsWrittenOnlyAfter100JobFoldersWereChecked) {
   FinishedNames names(jobs_, kJobs);
   for (size_t number = 1; number < kJobs; ++number) names.HasFinished(Name(number));
   names.Keep();
@@ -338,7 +338,7 @@ TEST_F(FinishedNamesTest, AnUnfinishedJobIsNotWrittenToTheListOfFinishedJobs) {
   EXPECT_TRUE(again.HasFinished(Name(51)));
 }
 
-TEST_F(FinishedNamesTest, AJobNewerThanTheListOfFinishedJobsIsCheckedInItsFolder) {
+TEST_F(FinishedNamesTest, TheFolderOfAJobNewerThanTheListOfFinishedJobsIsChecked) {
   KeepAll();
   fs::create_directories(jobs_ / "local-30000");
   Unmark(Name(10));
@@ -381,7 +381,7 @@ TEST_F(FinishedNamesTest, ATruncatedListOfFinishedJobsMarksNoUnfinishedJobAsFini
   EXPECT_FALSE(Knows(Name(1)));
 }
 
-TEST_F(FinishedNamesTest, TheFileOfFinishedJobsIsIgnoredIfItWasCopiedOrIsASymbolicLinkOrAPipe) {
+TEST_F(FinishedNamesTest, TheListOfFinishedJobsIsIgnoredIfItsFileIsACopyOrASymlinkOrAPipe) {
   KeepAll();
   const std::string whole = *ReadFile(file_);
   Unmark(Name(0));

@@ -293,7 +293,7 @@ SubmitDecision OfSameNumber(const Row& row, OnExisting policy) {
   return {};
 }
 
-TEST(SubmitDecisionTest, ASubmitWithTheNumberOfTheExistingJobIsDecidedByPolicyAndJobState) {
+TEST(SubmitDecisionTest, ASubmitWithTheSameNumberAsTheExistingJobIsDecidedByPolicyAndJobState) {
   for (const Row& row : Table()) {
     for (const ExistingJob existing : row.existing) {
       for (const OnExisting policy : kPolicies) {
@@ -345,7 +345,7 @@ TEST(SubmitDecisionTest, ASubmitOfARevokedOwnerIsRejectedUnderEveryPolicyAndJobS
 }
 
 // The contract's rules for digests and consumed results, with each case written by hand.
-TEST(SubmitDecisionTest, TheKindOfSubmitterDecidesWhetherChangedFilesOrAConsumedResultCauseANewJob) {
+TEST(SubmitDecisionTest, TheDecisionForChangedFilesOrAConsumedResultDependsOnTheKindOfSubmitter) {
   using enum SubmitterKind;
   using enum SubmitDecision;
   struct Case {

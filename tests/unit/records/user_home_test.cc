@@ -139,11 +139,12 @@ TEST_F(UserHomeTest_NeedsRoot, ASubfolderThatRootCreatedForTheUserIsUsed) {
   EXPECT_EQ(Found(kAlice), alices_);
 }
 
-TEST_F(UserHomeTest_NeedsRoot, AUsersSubfolderIsRejectedIfTheEntryAtItsPathBelongsToAnotherUser) {
+TEST_F(UserHomeTest_NeedsRoot, TheSubfolderOfAUserIsRejectedIfAnotherUserOwnsIt) {
   Make(named_, 0, 01777);
   Make(alices_, kMallory, 0777);
-  EXPECT_EQ(Refused(kAlice), "home " + alices_.string() + " belongs to uid 70003 and has mode 0777, and not to uid " +
-                                 "70001; uid 70003 or root must remove it");
+  EXPECT_EQ(Refused(kAlice), "home " + alices_.string() +
+                                 " belongs to uid 70003 and has mode 0777, expected a folder of uid 70001; uid 70003 "
+                                 "or root must remove it");
   fs::remove(alices_);
   Make(temp_.path() / "trap", kAlice, 0700);
   fs::create_symlink(temp_.path() / "trap", alices_);
@@ -213,7 +214,7 @@ TEST_F(FolderPresenceTest, AJobFolderThatReappearsWithin9SecondsIsReportedPresen
   EXPECT_FALSE(IsGoneAfter(9s)) << "the count began anew";
 }
 
-TEST_F(FolderPresenceTest, AnHourWithoutChecksRestartsThe9SecondsUntilAMissingJobFolderCountsAsRemoved) {
+TEST_F(FolderPresenceTest, AnHourWithoutChecksRestartsThe9SecondWaitForAMissingJobFolder) {
   IsGoneAfter(1s);
   fs::remove(path_);
   EXPECT_FALSE(IsGoneAfter(2s));

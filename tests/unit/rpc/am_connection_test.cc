@@ -192,7 +192,7 @@ TEST_P(AmConnectionTest, AnAwaitCallReturnsALogQueryAndTheRequestedLogReachesThe
   EXPECT_THAT(service.sent_logs, ElementsAre(std::pair(int64_t{7}, std::vector<LogNews>{news})));
 }
 
-TEST_P(AmConnectionTest, AwaitCallsMayBeAnsweredInAnotherOrderThanTheyWereSent) {
+TEST_P(AmConnectionTest, AwaitCallsMayBeAnsweredOutOfOrder) {
   std::vector<int64_t> numbers;
   for (int i = 0; i < 3; ++i) {
     client->Await(SomeCaller(), i, [&](const Answer<Command>& c) { numbers.push_back(std::get<Command>(c).number); });
@@ -294,7 +294,7 @@ TEST_P(AmConnectionTest, TheAmAddressCanBeSetInsideAnAnswerCallback) {
   WaitFor(parked);
 }
 
-TEST_P(AmConnectionTest, NoCallbackRunsAfterTheConnectionIsDestroyedInsideAnAnswerCallback) {
+TEST_P(AmConnectionTest, NoCallbackRunsAfterAnAnswerCallbackDestroysTheConnection) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;
@@ -307,7 +307,7 @@ TEST_P(AmConnectionTest, NoCallbackRunsAfterTheConnectionIsDestroyedInsideAnAnsw
   EXPECT_EQ(called, 1);
 }
 
-TEST_P(AmConnectionTest, NoCallbackRunsAfterTheConnectionIsDestroyedInsideADisconnectedCallback) {
+TEST_P(AmConnectionTest, NoCallbackRunsAfterADisconnectCallbackDestroysTheConnection) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;

@@ -166,7 +166,7 @@ TEST_F(ClientCallsTest, SizeAndWaitTimeOfAReadLogsCallAreCappedAndInvalidStreams
   EXPECT_EQ(service.log_queries.size(), 1u);
 }
 
-TEST_F(ClientCallsTest, NoCallbackRunsAfterTheConnectionIsDestroyedInsideACallback) {
+TEST_F(ClientCallsTest, NoCallbackRunsAfterACallbackDestroysTheConnection) {
   auto am = Connect();
   int answers = 0;
   for (int i = 0; i < 3; ++i)

@@ -150,7 +150,7 @@ TEST(ConvertTest, AnUnknownRefusalReasonBecomesBadRequestWithTheOriginalMessage)
   EXPECT_EQ(FromThrift(wire).message, "reason: unknown value 99: too green");
 }
 
-TEST(ConvertTest, OutcomesWithExitCodeSignalOrNeitherAreUnchangedAfterConversionToThriftAndBack) {
+TEST(ConvertTest, OutcomesWithEveryKindOfExitAreUnchangedAfterConversionToThriftAndBack) {
   const Outcome exited{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "bad", "Traceback"};
   const Outcome killed{OutcomeClass::kOom, ExitStatus{ExitStatus::Kind::kSignaled, 9}, "", ""};
   const Outcome unseen{OutcomeClass::kInfra, std::nullopt, "no such program", ""};
@@ -240,7 +240,7 @@ TEST(ConvertTest, InvalidUtf8InAStderrTailIsReplacedDuringConversion) {
   EXPECT_EQ(back.stderr_tail, "caf\xef\xbf\xbd \xef\xbf\xbd");
 }
 
-TEST(ConvertTest, TheSinceAndTimeoutFieldsMayNotBeNegativeAndTimeoutsAreCappedAt60Seconds) {
+TEST(ConvertTest, InvalidCallFieldsAreNamedInTheErrorAndTimeoutsAreCappedAt60Seconds) {
   EXPECT_EQ(CheckedSince(-1).error().message, "since: -1, expected 0 or more");
   EXPECT_EQ(*CheckedSince(kHuge), kHuge);
   EXPECT_THAT(CheckedTimeout(-5).error().message, StartsWith("timeout_ms: -5"));

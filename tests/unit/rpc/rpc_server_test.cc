@@ -170,7 +170,7 @@ TEST_F(RpcServerTest, CallingStopTwiceRunsBothCallbacksEvenIfTheFirstCallbackDes
   EXPECT_TRUE(RunUntil([&] { return stopped == 2; }));
 }
 
-TEST_F(RpcServerTest, TheServiceCanStopTheServerWhileItHandlesACall) {
+TEST_F(RpcServerTest, TheServiceCanStopTheServerDuringACall) {
   StartServer();
   bool stopped = false;
   service.before_heartbeat = [&] { server->Stop([&] { stopped = true; }); };
@@ -338,7 +338,7 @@ class FullQueueTest : public RpcFixture {
   }
 };
 
-TEST_F(FullQueueTest, AnExecutorSendsItsCallsOnceTheAmsFullListenQueueHasRoomAgain) {
+TEST_F(FullQueueTest, ExecutorCallsAreSentOnceTheFullListenQueueOfTheAmHasRoom) {
   CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(30));
   client->Use(kFullAm);
@@ -360,7 +360,7 @@ TEST_F(FullQueueTest, AnExecutorSendsItsCallsOnceTheAmsFullListenQueueHasRoomAga
   EXPECT_FALSE(second);
 }
 
-TEST_F(FullQueueTest, AnExecutorCallThatTimesOutAtAFullListenQueueIsDisconnectedAsCrowded) {
+TEST_F(FullQueueTest, AnExecutorCallThatTimesOutAtAFullListenQueueIsReportedAsCrowded) {
   const CrowdedAm am(temp.path());
   const auto client = MakeAmConnection(loop, temp.path(), Duration(50));
   client->Use(kFullAm);
@@ -370,7 +370,7 @@ TEST_F(FullQueueTest, AnExecutorCallThatTimesOutAtAFullListenQueueIsDisconnected
   EXPECT_TRUE(std::get<Disconnected>(*beat).crowded);
 }
 
-TEST_F(FullQueueTest, AClientCallThatTimesOutAtAFullListenQueueFailsWithAnErrorThatNamesTheQueue) {
+TEST_F(FullQueueTest, AClientCallThatTimesOutAtAFullListenQueueNamesTheQueueInItsError) {
   CrowdedAm am(temp.path());
   const auto impatient = MakeAmConnection(loop, temp.path(), Duration(50));
   impatient->Use(kFullAm);

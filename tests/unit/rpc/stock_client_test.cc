@@ -53,7 +53,7 @@ class StockClientTest : public RpcFixture {
   std::filesystem::path folder;
 };
 
-TEST_F(StockClientTest, AGeneratedPythonThriftClientCanCallTheServerAndReceiveRefusals) {
+TEST_F(StockClientTest, APythonClientGeneratedByThriftCanCallTheServerAndReceiveRefusals) {
   if (Run({kPython, "-c", "import importlib.util as u, sys; sys.exit(u.find_spec('thrift') is None)"}) != 0) {
     GTEST_SKIP() << "needs " << kPython << " with the Thrift library (Debian: python3-thrift)";
   }

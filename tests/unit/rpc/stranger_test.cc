@@ -83,7 +83,7 @@ TEST_P(StrangerTest, AFrameOf10000BytesAfterACallWithAWrongTokenClosesTheConnect
 }
 
 // A comparison of only the first characters once passed every test.
-TEST_P(StrangerTest, ATokenThatMatchesOnlyInAPrefixIsRefused) {
+TEST_P(StrangerTest, ATokenWithOnlyACorrectPrefixIsRefused) {
   StartServer();
   const std::string token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
   service.token = token;
@@ -98,7 +98,7 @@ TEST_P(StrangerTest, ATokenThatMatchesOnlyInAPrefixIsRefused) {
   }
 }
 
-TEST_P(StrangerTest, UnauthenticatedPeersTimeOutButAuthenticatedPeersMayStaySilent) {
+TEST_P(StrangerTest, ASilentPeerTimesOutOnlyIfThePeerIsUnauthenticated) {
   StartServer({.stranger_limit = Duration(50)});
   const auto known = Known();
   RawPeer silent(Place());
@@ -125,7 +125,7 @@ TEST_P(StrangerTest, ANewPeerAboveMaxStrangersReplacesTheOldestUnauthenticatedPe
   EXPECT_EQ(server->connections(), 3u);
 }
 
-TEST_P(StrangerTest, AFullServerDropsUnauthenticatedPeersThenIdlePeersAndNeverPeersWithOpenAwaitCalls) {
+TEST_P(StrangerTest, AFullServerDropsUnauthenticatedPeersBeforeIdlePeersAndNeverPeersWithOpenCalls) {
   StartServer({.max_connections = 3});
   RawPeer awaiting(Place());
   awaiting.Send(AwaitFrame(1));

@@ -30,12 +30,12 @@ std::string RulesOf(const std::string& given) {
 const TestRow kCompletionRules[] = {
     {"TheFirstFailedTaskFailsTheJobByDefault",
      {{"", "strict; board sidecar 0 0; shard tracked 0 1; worker tracked 0 1"}}},
-    {"MinSucceededAndMinFailedSetHowManySuccessesCompleteARoleAndHowManyFailuresFailTheJob",
+    {"MinSucceededAndMinFailedSetTheSuccessAndFailureThresholdsOfARole",
      {{"tony.shard.min-succeeded=97", "strict; board sidecar 0 0; shard tracked 97 4; worker tracked 0 1"},
       {"tony.shard.min-failed=4", "strict; board sidecar 0 0; shard tracked 0 4; worker tracked 0 1"},
       {"tony.shard.min-failed=2 | tony.shard.min-succeeded=97",
        "strict; board sidecar 0 0; shard tracked 97 2; worker tracked 0 1"}}},
-    {"TheCompletionRuleTonyToleratesFailuresExceptInRolesOfStopOnFailureJobtypes",
+    {"CompletionRuleTonyToleratesFailuresOfRolesOutsideStopOnFailureJobtypes",
      {{"tony.application.completion-rule=tony", "tony; board sidecar 0 0; shard tracked 0 0; worker tracked 0 0"},
       {"tony.application.completion-rule=tony | tony.application.stop-on-failure-jobtypes=shard",
        "tony; board sidecar 0 0; shard tracked 0 1; worker tracked 0 0"},
@@ -54,15 +54,17 @@ const TestRow kCompletionRules[] = {
 TABLE_TEST(CompletionParserTest, kCompletionRules, Gives(RulesOf));
 
 const std::string kTold =
-    "in TonY a task of role shard may fail as long as another task succeeds; here it fails the job, unless it is "
-    "restarted; set tony.application.completion-rule to tony or strict";
+    "in LinkedIn's TonY, a task of role shard may fail as long as another task succeeds; in this TonY, a failed task "
+    "that is not restarted fails the job; set tony.application.completion-rule to tony for the former behaviour, or to "
+    "strict for the latter";
 
 const TestRow kCompletionMessages[] = {
     {"ImpossibleMinSucceededOrMinFailedIsRefused",
      {{"tony.shard.min-succeeded=101" + kShardsFirst, "refused expected a whole number from 1 to 100"},
       {"tony.shard.min-failed=0" + kShardsFirst, "refused expected a whole number from 1 to 100"},
       {"tony.shard.min-failed=5 | tony.shard.min-succeeded=97" + kShardsFirst,
-       "refused expected at most 4: with so many failures of 100 tasks, tony.shard.min-succeeded=97 is impossible"},
+       "refused expected at most 4, because after 4 failures among 100 tasks, tony.shard.min-succeeded=97 cannot be "
+       "reached"},
       {"tony.board.min-succeeded=1" + kShardsFirst,
        "refused the role is sidecar, and the job waits for none of its tasks; expected a tracked role"},
       {"tony.application.completion-rule=lenient", "refused expected strict or tony"},
@@ -78,7 +80,7 @@ const TestRow kCompletionMessages[] = {
       {kShards + "{type=tony|tony.shard.instances=1} | tony.application.stop-on-failure-jobtypes=worker",
        "on tony.application.stop-on-failure-jobtypes " + kTold},
       {kShards + "tony.compat.version=0.4.6", "on tony.compat.version " + kTold}}},
-    {"NoWarningAboutTheCompletionRuleAppearsIfTheRuleIsSetOrWouldMakeNoDifference",
+    {"NoCompletionRuleWarningAppearsIfTheRuleIsSetOrMakesNoDifference",
      {{kShards, "quiet"},
       {"tony.application.fail-on-worker-failure-enabled=false | tony.compat.version=0.5.3", "quiet"},
       {kShards + "tony.application.fail-on-worker-failure-enabled=false | tony.compat.version=0.5.3 | "
@@ -121,13 +123,13 @@ const TestRow kDependencies[] = {
        "refused ~role ps is untracked, so the job does not wait for its end; expected a tracked role, or ps:ready"},
       {"tony.worker.depends-on=ps:ready | tony.ps.instances=1", "accepted"},
       {"tony.worker.depends-on=ps:started | tony.ps.instances=1", "refused ~expected ROLE, or ROLE:ready"}}},
-    {"NoRoleMayWaitForASidecarToBeReady",
+    {"ADependencyOnTheReadinessOfASidecarIsRefused",
      {{"tony.worker.depends-on=board:ready | tony.board.instances=1 | tony.application.sidecar.jobtypes=board",
        "refused ~role board is a sidecar, and the job does not wait for sidecars"}}},
     {"TrainingRolesWaitForAllTrackedRolesOfThePrepareStage",
      {{"tony.application.prepare-stage= loader , ps, index | tony.application.training-stage=worker,chief" + kFive,
        Waits("chief", "index,loader") + Waits("worker", "index,loader") + "ps.depends_on=none"}}},
-    {"TheStageThatIsNotConfiguredContainsAllRolesOutsideTheConfiguredStage",
+    {"AnUnconfiguredStageContainsAllRolesOutsideTheOtherStage",
      {{"tony.application.{prepare-stage=loader|training-stage=worker} | tony.loader.instances=1",
        Waits("worker", "loader")}}},
     {"StageDependenciesAreAddedToTheDependenciesThatARoleDeclares",
@@ -144,7 +146,7 @@ const TestRow kDependencies[] = {
       {"tony.application.prepare-stage=loader,ps | tony.application.training-stage=worker" + kPsLoader, "accepted"}}},
     {"APrepareStageWithoutTrackedRolesCausesAWarning",
      {{"tony.application.prepare-stage=ps | tony.ps.instances=1", "warns ~no role of the first stage is tracked"}}},
-    {"ARoleMayHaveADependencyTimeoutForEachOfSeveralGroups",
+    {"ARoleCanHaveADifferentDependencyTimeoutForEachGroup",
      {{"tony.chief.instances=1 | tony.evaluator.instances=1 | tony.application.group.A=chief,worker | "
        "tony.application.group.B=chief | tony.application.dependency.evaluator.timeout.after.A=3600 | "
        "tony.application.dependency.evaluator.timeout.after.B=60 | "
@@ -164,21 +166,21 @@ const TestRow kDependencies[] = {
     {"ADependencyTimeoutForAnInvalidGroupNameIsIgnoredWithAWarning",
      {{kAfter + "A1={5|soon} | tony.chief.instances=1 | tony.application.group.A1=chief",
        "worker.outlives=none | warns ~" + kAfter +
-           "A1 (from -conf): | warns ~group.A1 (from -conf): ignored, as in TonY: a role's name has lower-case letters "
-           "only"},
+           "A1 (from -conf): | warns ~group.A1 (from -conf): ignored, as in LinkedIn's TonY: a role's name has "
+           "lower-case letters only"},
       {kAfter + "A.ignored for whoever={5|soon} | tony.chief.instances=1 | tony.application.group.A1=chief",
        "worker.outlives=none | warns ~" + kAfter +
-           "A.ignored for whoever (from -conf): | warns ~group.A1 (from -conf): ignored, as in TonY: a role's name has "
-           "lower-case letters only"},
+           "A.ignored for whoever (from -conf): | warns ~group.A1 (from -conf): ignored, as in LinkedIn's TonY: a "
+           "role's name has lower-case letters only"},
       {kAfter + "A1.ignored={5|soon} | tony.chief.instances=1 | tony.application.group.A1=chief",
        "worker.outlives=none | warns ~" + kAfter +
-           "A1.ignored (from -conf): | warns ~group.A1 (from -conf): ignored, as in TonY: a role's name has lower-case "
-           "letters only"}}},
+           "A1.ignored (from -conf): | warns ~group.A1 (from -conf): ignored, as in LinkedIn's TonY: a role's name "
+           "has lower-case letters only"}}},
     {"EnablePreprocessAddsATaskThatRunsBeforeAllOtherTasks",
      {{kPreprocess + " | tony.am.command=prepare.sh | tony.am.memory=3g | tony.ps.instances=1",
        Waits("ps", "preprocess") + Waits("worker", "preprocess") +
            "preprocess.command=prepare.sh | preprocess.memory_mb=3072"}}},
-    {"EnablePreprocessCausesAWarningIfTheJobHasNoRolesAndAnErrorIfARoleIsNamedPreprocess",
+    {"EnablePreprocessWarnsAboutAJobWithoutRolesAndRefusesARoleNamedPreprocess",
      {{kPreprocess + " | tony.worker.instances=0", "warns ~the job has no roles, so its command runs once anyway"},
       {kPreprocess + " | tony.preprocess.instances=1", "error ~the job has a role preprocess already"},
       {"tony.application.enable-preprocess=yes", "refused ~expected true or false"}}},
@@ -190,7 +192,7 @@ TEST(DependencyParserTest, IsPreprocessReturnsTrueForTheRoleAddedByEnablePreproc
   EXPECT_TRUE(IsPreprocess(*parsed->spec.FindRole("preprocess")));
 }
 
-TEST(DependenciesTest, TheOrderOfRolesIsTransitive) {
+TEST(DependenciesTest, TheDependencyOrderOfRolesIsTransitive) {
   JobSpec spec;
   for (const char* name : {"a", "b", "c", "d", "e"}) spec.roles.push_back({.name = name, .command = "true"});
   spec.roles[1].depends_on = {{"a"}};

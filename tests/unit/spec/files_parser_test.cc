@@ -37,7 +37,7 @@ const std::string kOnlyYarn = "only a job on YARN can use files in HDFS (tony.sc
 const std::string kColon = " (a name with a colon is written ./NAME)";
 const std::string kAnotherName = "; expected another NAME, as SRC::NAME";
 const std::string kName = "expected a file name without a slash as NAME";
-const std::string kOwnFile = " is the name of a file that TonY writes there; expected another NAME";
+const std::string kOwnFile = " is the name of a file that TonY writes into the same folder; expected another NAME";
 const std::string kVenvIsThere =
     "refused \"lib::venv\": the folder venv belongs to tony.python-venv; expected another NAME";
 const std::string kPacked =
@@ -56,7 +56,7 @@ const TestRow kFiles[] = {
     {"AResourcePathMayBeAbsoluteRelativeOrAFileUri",
      {{kJob + "{@/a.txt|file:@/a.txt|FILE://@/a.txt|./code/../a.txt}", "files=[" + kTxt + "]"}}},
     {"AFolderMarkedAsAnArchiveIsTreatedAsAFolder", {{kJob + "lib::l#archive", "files=[" + File("@/lib", "l") + "]"}}},
-    {"TheCommandOfAJobWithoutRolesGetsTheFilesOfAmResources",
+    {"TheDriverOfAJobWithoutRolesReceivesTheFilesOfAmResources",
      {{"tony.am.resources=a.txt | " + kJob + "b.zip", "am_files=[" + kTxt + "] | worker.files=[]"},
       {"tony.am.resources=a.txt | " + kJob + "b.zip | tony.worker.instances=0",
        "roles=driver | am_files=[" + kTxt + "] | driver.files=[" + kTxt + "]"}}},
@@ -70,8 +70,8 @@ const TestRow kFiles[] = {
       {kJob + "b.zip,b.zip#archive", "refused \"b.zip#archive\": @/b.zip has the name b.zip, too" + kAnotherName},
       {kWorker + "lib::a.txt | tony.ps.instances=1 | tony.ps.resources=a.txt", "accepted"}}},
     {"TheErrorForAMalformedResourceListShowsTheSettingAndTheExpectedForm",
-     {{kJob + "::x", "refused \"::x\": expected SRC[::NAME][#archive], and SRC is empty"},
-      {kJob + "#archive", "refused \"#archive\": expected SRC[::NAME][#archive], and SRC is empty"},
+     {{kJob + "::x", "refused \"::x\": expected SRC[::NAME][#archive], but SRC is empty"},
+      {kJob + "#archive", "refused \"#archive\": expected SRC[::NAME][#archive], but SRC is empty"},
       {kJob + "a.txt::b::c", "refused \"a.txt::b::c\": expected SRC[::NAME][#archive], with one ::"},
       {kWorker + "a.txt::", "refused \"a.txt::\": " + kName},
       {kWorker + "a.txt::..", "refused \"a.txt::..\": " + kName},
@@ -230,7 +230,8 @@ const TestRow kCommands[] = {
     {"AnExecutablePythonFileIsRunDirectlyOnlyIfItsPathHasASlash",
      // A shell searches only PATH for a name without a slash.
      {{"./run.py", "as it is"}, {"run.py", "python3 run.py"}}},
-    {"ScriptsUseTheVenvsPython", {{"train.py | tony.src-dir=src | tony.python-venv=env", "venv/bin/python3 train.py"}}},
+    {"APythonFileIsRunByThePythonOfTheVenv",
+     {{"train.py | tony.src-dir=src | tony.python-venv=env", "venv/bin/python3 train.py"}}},
     {"CommandsThatDoNotBeginWithAFileOfTheSourcesAreUnchanged",
      {{"{python train.py|bash -c train.py|/src/train.py|$HOME/train.py|../train.py|train.pyc|.py|A=1 "
        "train.py|tools|./none.py}",
@@ -258,7 +259,7 @@ const TestRow kCommands[] = {
       {"/usr/bin/python3 my train.py -v", "/usr/bin/python3 './my train.py' -v"},
       {"a tool -x", "'./a tool' -x"},
       {"echo my train.py", "as it is"}}},
-    {"AnAbsolutePathIntoTheSourcesIsReplacedByThePathOfTheTasksCopy",
+    {"AnAbsolutePathIntoTheSourcesIsReplacedByAPathIntoTheTaskFolder",
      {{"python3 @/src/train.py --lr 0.1", "python3 ./train.py --lr 0.1"},
       {"@/src/train.py", "python3 ./train.py"},
       {"env A=@/src/run.py bash -c '@/src/run.py'; \"@/src/run.py\"",
@@ -272,10 +273,10 @@ const TestRow kCommands[] = {
      {{"main.py" + kOwnFiles, "python3 main.py"},
       {"code/train.py" + kOwnFiles, "python3 code/train.py"},
       {"code/run.py" + kOwnFiles, "as it is"}}},
-    {"ACommandWhoseFileIsNotAmongTheJobsFilesCausesAWarning",
+    {"ACommandWhoseScriptIsNotAFileOfTheJobCausesAWarning",
      {{"none.py --fast | {type=tony|tony.src-dir=src}",
-       "as it is | warns role worker: its command is none.py, which is not among the job's files: a task finds it only "
-       "in its PATH; -src_dir FOLDER gives each task the content of a folder"}}},
+       "as it is | warns role worker: the job's files do not contain none.py, so a task finds this command only in "
+       "PATH; use -src_dir FOLDER to give each task the content of a folder"}}},
 };
 TABLE_TEST(ScriptCommandTest, kCommands, CheckCommand);
 

@@ -54,13 +54,13 @@ const TestRow kJobs[] = {
       {"tony.application.tags=a", "quiet"},
       {"tony.application.tags=a\nb",
        "error tony.application.tags: \"a?b\" (from -conf): expected tags of one line, separated by commas"}}},
-    {"AzkabansWatchTimeoutIsAWholeNumberOfSecondsUpToAYear",
+    {"TheAzkabanWatchTimeoutIsAWholeNumberOfSecondsUpToAYear",
      // By default an outage of one hour does not end a job.
      {{"", "watch_timeout_ms=7200000"},
       {"tony.azkaban.watch-timeout= 1 ", "watch_timeout_ms=1000"},
       {"tony.azkaban.watch-timeout=31536000", "watch_timeout_ms=31536000000"},
       {"tony.azkaban.watch-timeout={0|-1|1.5|10 weeks||31536001|366d|99999999999999999999}",
-       "refused expected a whole number of seconds from 1 to 31536000, or one with a unit, as 30s, 10m, 2h"}}},
+       "refused expected a whole number of seconds from 1 to 31536000, or a number with a unit, such as 30s, 10m or 2h"}}},
 };
 TABLE_TEST(JobSpecParserTest, kJobs, CheckSpecAnywhere);
 
@@ -132,10 +132,10 @@ TEST(JobSpecParserTest, ErrorMessagesMaskTheValuesOfSecrets) {
 
 // ---- keys that are wrong, or have no effect
 
-const std::string kAsInTony = " (from -conf): ignored, as in TonY: a role's name has lower-case letters only";
+const std::string kAsInTony = " (from -conf): ignored, as in LinkedIn's TonY: a role's name has lower-case letters only";
 const std::string kWithoutYarn = " (from -conf): accepted, no effect without tony.scheduler=yarn";
 const std::string kWithoutLocal = " (from -conf): accepted, no effect without tony.scheduler=local";
-const std::string kBadMillis = "315360000000, or one with a unit, as 30s, 10m, 2h";
+const std::string kBadMillis = "315360000000, or a number with a unit, such as 30s, 10m or 2h";
 
 const TestRow kKeyChecks[] = {
     {"AWarningAboutAnUnknownKeySuggestsTheNearestKnownKey",
@@ -173,7 +173,7 @@ const TestRow kKeyChecks[] = {
        "tony.https.keystore.password=password | tony.https.keystore.algorithm=SunX509 | tony.http.port=disabled | "
        "tony.secret.key=changeme | tony.init.module=Startup",
        "quiet"}}},
-    {"TwoAmInstancesCauseAWarningAndASingleAmInstanceDoesNot",
+    {"MoreThanOneAmInstanceCausesAWarning",
      {{"tony.am.instances=1 | tony.ps.instances=0 | tony.ps.memory=2g", "quiet"},
       {"tony.am.instances=2", "warns tony.am.instances (from -conf): accepted, no effect: a job has one"}}},
     {"HarmlessKeysOfLinkedInsTonyCauseNoWarning",
@@ -193,12 +193,12 @@ const TestRow kKeyChecks[] = {
       {"tony.restart.backoff-ms=x | tony.restart.longest-backoff-ms=1",
        "refused expected a whole number of milliseconds from 0 to " + kBadMillis},
       {"tony.worker.instances=x", "refused expected a whole number from 0 to 10000"}}},
-    {"AJobWithRoleKeysButNoInstancesWarnsThatTheCommandRunsOnce",
+    {"RoleKeysWithoutInstancesCauseAWarningThatTheCommandRunsOnce",
      {{"only: tony.containers.command=true | tony.worker.memory=1g",
        "roles=driver | warns tony.worker.memory (from -conf): ignored, because tony.worker.instances is not set | "
        "warns no "
-       "role has instances, so the command runs once, as driver:0; tony.worker.instances=N runs it as N tasks of role "
-       "worker"}}},
+       "role has instances, so the command runs once, as task driver:0; set tony.worker.instances=N to run it as N "
+       "tasks of role worker"}}},
 };
 TABLE_TEST(KeyChecksTest, kKeyChecks, CheckSpecAnywhere);
 
@@ -208,7 +208,7 @@ TEST(KeyChecksTest, OnlyTheFirst20UnknownKeysAreNamedInWarnings) {
   const auto parsed = ParseWith(settings);
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->warnings.size(), 21u);
-  EXPECT_EQ(parsed->warnings.back(), "80 more unknown tony.* keys");
+  EXPECT_EQ(parsed->warnings.back(), "80 more unknown tony.* keys are ignored");
 }
 
 TEST(KeyChecksTest, AllInvalidValuesAreReportedTogether) {

@@ -14,7 +14,7 @@ namespace {
 using std::string_literals::operator""s;
 
 const std::string kMillis = "expected a whole number of milliseconds from ";
-const std::string kUnits = " to 315360000000, or one with a unit, as 30s, 10m, 2h";
+const std::string kUnits = " to 315360000000, or a number with a unit, such as 30s, 10m or 2h";
 const std::string kBudget = "refused expected a whole number from 0 to 1000000";
 
 TEST(RestartParserTest, RestartsAndCheckpointsHaveDefaultsIfNoKeysAreSet) {
@@ -41,7 +41,7 @@ const TestRow kRestarts[] = {
       {"tony.restart.task.window-ms=-1", "refused " + kMillis + "0" + kUnits},
       {"tony.worker.restart.budget=1.5", kBudget},
       {"tony.am.retry-count=-1", kBudget}}},
-    {"TheLongestBackoffIsAtLeastTheFirstBackoff",
+    {"TheMaximumBackoffIsAtLeastTheInitialBackoff",
      {{"tony.restart.longest-backoff-ms=499 | tony.restart.backoff-ms=500",
        "refused expected at least tony.restart.backoff-ms (500)"},
       {"tony.restart.backoff-ms=90000", "restart.longest_backoff_ms=90000"},
@@ -97,7 +97,7 @@ const TestRow kCheckpoints[] = {
       {"tony.checkpoint.dir=.{|/x/..}", "checkpoint.directory=@"},
       {"tony.checkpoint.dir=", "checkpoint.directory="},
       {"tony.checkpoint.dir=file", "refused @/file is not a folder"}}},
-    {"CheckpointDirIsALocalPathOrAnHdfsPathIfTheSchedulerIsYarn",
+    {"CheckpointDirMayBeAnHdfsPathOnlyIfTheSchedulerIsYarn",
      {{"tony.checkpoint.dir={s3://bucket/x|file:///tmp}",
        "refused expected the path of a folder, or on YARN hdfs://HOST:PORT/PATH"},
       {"tony.checkpoint.dir=hdfs:///models",
@@ -151,7 +151,8 @@ const TestRow kTimers[] = {
        R"(timers={"heartbeat_ms":11,"suspect_after_ms":12,"cutoff_after_ms":1032,"grace_ms":14,"lost_after_ms":6047,)"
        R"("record_fresh_ms":10,"am_lease_ms":16,"orphan_timeout_ms":17} | timeout_ms=18)"
        " | registration_timeout_ms=19"}}},
-    {"FiveLostHeartbeatsMakeATaskSuspect", {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},
+    {"TheDefaultSuspectTimeoutIsFiveHeartbeatIntervals",
+     {{"tony.task.heartbeat-interval-ms=2000", "timers.suspect_after_ms=10000"}}},
     {"MaxMissedHeartbeatsSetsTheLostTimeout",
      {{"tony.task.max-missed-heartbeats=100", "timers.lost_after_ms=100000"},
       {"tony.task.max-missed-heartbeats=1 | tony.task.heartbeat-interval-ms=20000", "timers.lost_after_ms=60000"}}},
@@ -159,22 +160,22 @@ const TestRow kTimers[] = {
      {{"tony.task.max-missed-heartbeats=100 | tony.task.lost-after-ms=70000",
        "timers.lost_after_ms=70000 | on tony.task.max-missed-heartbeats no effect, because tony.task.lost-after-ms is "
        "set"}}},
-    {"LostAfterMsIsRefusedIfItIsShorterThanALostTaskNeedsToStop",
+    {"LostAfterMsIsRefusedIfALostTaskCannotStopWithinThatTime",
      {{"tony.task.lost-after-ms=45000",
        "error tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) + 5000 must be less than "
        "tony.task.lost-after-ms (45000): a lost task must have stopped before it is started again"},
       {"tony.task.lost-after-ms=45001", "accepted"}}},
     {"TheLostTimeoutIsRaisedToItsSafeMinimumIfMaxMissedHeartbeatsIsTooSmall",
      {{"tony.task.max-missed-heartbeats=25",
-       "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats raised to 45001 ms, because a lost task has "
-       "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop"},
+       "timers.lost_after_ms=45001 | on tony.task.max-missed-heartbeats raised to 45001 ms, because a lost task may "
+       "take tony.task.cutoff-after-ms (30000 ms) + tony.task.stop-grace-ms (10000 ms) to stop"},
       {"tony.task.max-missed-heartbeats=11 | tony.task.heartbeat-interval-ms=4091",
        "timers.lost_after_ms=45001 | quiet"}}},
-    {"TheCutoffTimeoutMustBeLongEnoughToDistinguishADeadMasterFromALostConnection",
+    {"ACutoffTimeoutTooShortToDetectADeadMasterIsRefused",
      {{"tony.task.cutoff-after-ms=21999",
-       "error tony.task.cutoff-after-ms (21999) must be at least 22000: tony.task.heartbeat-interval-ms (1000) + "
-       "tony.task.record-fresh-ms (15000) + 6000: a dead application master must not be mistaken for a lost "
-       "connection"},
+       "error tony.task.cutoff-after-ms (21999) must be at least 22000, which is tony.task.heartbeat-interval-ms "
+       "(1000) + tony.task.record-fresh-ms (15000) + 6000; after a shorter time, an executor could take a dead "
+       "application master for a lost connection"},
       {"tony.task.cutoff-after-ms=22000", "accepted"}}},
     {"TheLostTimeoutMustBeAtLeastThreeHeartbeatIntervals",
      {{"tony.task.heartbeat-interval-ms=20001 | tony.task.lost-after-ms=60000",
@@ -194,7 +195,7 @@ const TestRow kTimers[] = {
       {"tony.application.timeout=" + kNoDuration, "refused " + kMillis + "0" + kUnits},
       {"tony.container.registration.timeout=" + kNoDuration, "refused " + kMillis + "-1" + kUnits},
       {"tony.task.max-missed-heartbeats=-1", "refused expected a whole number from 0 to 1000000"}}},
-    {"ADurationMayHaveAUnitAndABareNumberIsInTheUnitOfItsKey",
+    {"ADurationWithoutAUnitIsReadInTheDefaultUnitOfItsKey",
      {{"tony.application.timeout={90000|90s}", "timeout_ms=90000"},
       {"tony.application.timeout=250ms", "timeout_ms=250"},
       {"tony.application.timeout= 10 m ", "timeout_ms=600000"},
@@ -234,7 +235,7 @@ const TestRow kFailureRules[] = {
 };
 TABLE_TEST(FailureRulesParserTest, kFailureRules, CheckSpecAnywhere);
 
-TEST(FailureRulesParserTest, FailureRulesAreOrderedPatternsThenExitCodesThenSignals) {
+TEST(FailureRulesParserTest, FailureRulesAreSortedAsPatternsThenExitCodesThenSignals) {
   const auto parsed =
       ParseWith({{"tony.failure.signal.SIGUSR1", "preempted, transient, the site's notice, one minute before"},
                  {"tony.failure.exit.3", "user_config"},
@@ -247,10 +248,11 @@ TEST(FailureRulesParserTest, FailureRulesAreOrderedPatternsThenExitCodesThenSign
        .pattern = "a => b",
        .cls = OutcomeClass::kOom,
        .advice = Advice::kPermanent,
-       .meaning = "as tony.failure.pattern.arrow says"},
+       .meaning = "the key tony.failure.pattern.arrow sets this class"},
       {.name = "pattern.ecc.gpu", .pattern = "(ECC|Xid.*: 48)", .cls = OutcomeClass::kInfra, .meaning = "a broken GPU"},
       {.name = "exit.17", .exit_code = 17, .cls = OutcomeClass::kInfra, .meaning = "the license server is down"},
-      {.name = "exit.3", .exit_code = 3, .cls = OutcomeClass::kUserConfig, .meaning = "as tony.failure.exit.3 says"},
+      {.name = "exit.3", .exit_code = 3, .cls = OutcomeClass::kUserConfig, .meaning = "the key tony.failure.exit.3 "
+                                                                                      "sets this class"},
       {.name = "signal.SIGUSR1",
        .signal = 10,
        .cls = OutcomeClass::kPreempted,

@@ -63,11 +63,11 @@ const TestRow kRoles[] = {
       {"tony.worker.gpus=-1", kWholeFrom + "0 to 100000"},
       {"tony.worker.max-instances=-2", kWholeFrom + "-1 to 10000"},
       {"tony.task.max-total-instances=many", kWholeFrom + "-1 to 9223372036854775807"}}},
-    {"NprocPerNodeIsANumberOrOneProcessPerGpu",
+    {"NprocPerNodeIsANumberOrTheWordGpuForOneProcessPerGpu",
      {{"tony.worker.nproc-per-node=4" + kPytorch + "0", "worker.processes=4"},
       {"tony.worker.nproc-per-node=gpu" + kPytorch + "2", "worker.processes=2"},
       {"tony.worker.nproc-per-node=gpu" + kPytorch + "0",
-       "refused the task has no GPUs; expected tony.worker.gpus as well"},
+       "refused the task has no GPUs; set tony.worker.gpus, too"},
       {"tony.worker.nproc-per-node={0|65|-1|auto|2.0}" + kPytorch + "2",
        "refused expected 1 to 64, or \"gpu\" for one process per GPU of the task"}}},
     {"OnlyASidecarCanBeConfiguredToOutliveRestarts",
@@ -84,7 +84,7 @@ const TestRow kRoles[] = {
     {"TensorboardLogDirOfAJobWithoutRolesCausesAWarning",
      {{"tony.application.tensorboard-log-dir=/logs | tony.worker.instances=0",
        "on tony.application.tensorboard-log-dir TensorBoard is not started for a job without roles; the job's command "
-       "finds TB_LOG_DIR and TB_PORT"}}},
+       "can start it with the variables TB_LOG_DIR and TB_PORT"}}},
     {"ARelativeTensorboardLogDirCausesAWarning",
      {{"tony.application.tensorboard-log-dir=logs",
        "on tony.application.tensorboard-log-dir each task would have its own folder of this name, and TensorBoard "
@@ -100,7 +100,7 @@ const TestRow kRoles[] = {
       {"tony.worker.command=" + std::string(131072, 'x'),
        "error tony.worker.command: \"" + std::string(60, 'x') +
            "...\" (from -conf): the command has 131072 bytes, and the kernel accepts at most 131071 in one argument; "
-           "put it into a script"},
+           "put the command into a script"},
       {"tony.containers.command=a\0b"s,
        "error tony.containers.command: \"a?b\" (from -conf): the command contains a NUL character"}}},
     {"SpacesAndEmptyEntriesInListsOfRolesAreIgnored",
@@ -117,7 +117,8 @@ const TestRow kRoles[] = {
        "job has no role \"tb\""}}},
     {"AJobWithoutTrackedRolesIsRefused",
      {{"tony.application.untracked.jobtypes=worker",
-       "error no role is tracked, so the job could never end; remove a role from tony.application.untracked.jobtypes "
+       "error every role is untracked or a sidecar, so the job could never end; remove a role from "
+       "tony.application.untracked.jobtypes "
        "or "
        "tony.application.sidecar.jobtypes"}}},
     {"MaxInstancesAndMaxTotalKeysLimitTheInstancesAndResourcesOfAJob",
@@ -141,9 +142,8 @@ const TestRow kRoles[] = {
       {"tony." + std::string(64, 'a') + ".instances=1", "refused a role's name has at most 63 letters"}}},
     {"AnInvalidRoleNameIsRefusedIfTheJobHasNoValidRole",
      {{"only: tony.{Worker|worker1|my-role|a.b}.instances=2 | tony.containers.command=true",
-       "refused the job has no valid role, and this name is not valid; expected tony.<role>.instances, where a role's "
-       "name has "
-       "lower-case letters only, e.g. worker"},
+       "refused the role in this key has an invalid name, and no other role has instances; a role's name has "
+       "lower-case letters only, e.g. tony.worker.instances"},
       {"only: tony.Worker.instances=two | tony.containers.command=true", "error ~"},
       {"only: tony.Worker.instances=2 | tony.worker.instances=0 | tony.containers.command=true", "error ~"},
       {"only: tony.Worker.instances= 0  | tony.containers.command=true", "accepted"},
@@ -186,7 +186,7 @@ const TestRow kTaskLimits[] = {
     {"AnAllocationTimeoutWithoutCompatVersionCausesAWarning",
      {{kAllocation + "=5000",
        "on " + kAllocation +
-           " limits the wait for containers, as in TonY 0.5.3; in TonY 0.4.6 it had the meaning of "
+           " this key limits the wait for containers, as in TonY 0.5.3; in TonY 0.4.6, this key had the meaning of "
            "tony.container.registration.timeout; set tony.compat.version to the version for which the job was written"},
       {kAllocation + "=-1", "quiet"},
       // Only TonY 0.5.3 has both keys.

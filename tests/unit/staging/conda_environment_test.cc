@@ -91,7 +91,7 @@ TEST_F(CondaEnvironmentTest, LockFilesWithTheSameContentShareOneReadOnlyEnvironm
   EXPECT_EQ(Asked(), 2u);
 }
 
-TEST_F(CondaEnvironmentTest, AnEnvironmentContainsItsFinalPathInsteadOfTheTemporaryPath) {
+TEST_F(CondaEnvironmentTest, TheTemporaryPathInAnEnvironmentIsReplacedByTheFinalPath) {
   // The suffix that the path has while the environment is made.
   constexpr std::string_view kTemporary = ".new-.01234567";
   const fs::path made = Made("linux.lock");
@@ -100,7 +100,7 @@ TEST_F(CondaEnvironmentTest, AnEnvironmentContainsItsFinalPathInsteadOfTheTempor
   EXPECT_TRUE(fs::exists(Trim(Text(made / "made")).substr(7)));
 }
 
-TEST_F(CondaEnvironmentTest, TheCondaClientIsMambaExeOrElseMicromambaOrElseConda) {
+TEST_F(CondaEnvironmentTest, MambaExeIsPreferredOverMicromambaAndMicromambaOverConda) {
   const auto client_of = [this](const std::string& hash) {
     WriteLock("linux.lock", kZstd + "#" + hash);
     Made("linux.lock");
@@ -126,11 +126,11 @@ TEST_F(CondaEnvironmentTest, TheCondaClientIsMambaExeOrElseMicromambaOrElseConda
   ExpectError(StageIt(JobWith("other.lock")), "~the environment needs micromamba, mamba or conda");
 }
 
-TEST_F(CondaEnvironmentTest, LockLinesWithAMalformedHashOrUrlOrForAnotherPlatformAreRefused) {
+TEST_F(CondaEnvironmentTest, AnInvalidCondaLockFileIsRefusedWithTheReason) {
   for (const std::string& package : {kZstd + "#" + kMd5 + "0", kZstd + "#" + std::string(32, 'A'), kZstd + "#None",
                                      kZstd + "#sha256:" + kMd5, kZstd + "#"})
     EXPECT_THAT(WhyNot("\n" + package),
-                HasSubstr("line 3, \"" + package + "\": expected after the # the MD5 (32 hexadecimal digits)"));
+                HasSubstr("line 3, \"" + package + "\": expected an MD5 (32 hexadecimal digits)"));
   for (const char* package : {"/packages/zstd-1.5.7-hb8_2.conda", "zstd=1.5.7", "https://packages/zstd-1.5.7.zip",
                               "https://packages/a b-1-0.conda"})
     EXPECT_THAT(WhyNot(package), HasSubstr("expected the URL of a package")) << package;
@@ -138,7 +138,7 @@ TEST_F(CondaEnvironmentTest, LockLinesWithAMalformedHashOrUrlOrForAnotherPlatfor
     EXPECT_THAT(WhyNot("file:///packages/noarch/x-1-0.conda" + hash), HasSubstr("needs its SHA-256"));
   for (const char* platform : {"osx-arm64", "win-64", "linux-armv7l"})
     EXPECT_THAT(WhyNot(StrCat(kZstd, "\nhttps://packages/", platform, "/x-1-0.conda")),
-                HasSubstr(StrCat("a package for ", platform, ", but this machine is ", CondaPlatform())));
+                HasSubstr(StrCat("this package is for ", platform, ", but this machine is ", CondaPlatform())));
   EXPECT_THAT(WhyNot(kZstd + "\n# pip six @ https://files/six.whl"),
               HasSubstr("conda's clients do not install this package"));
   EXPECT_THAT(WhyNot("# nothing"), HasSubstr("the lock file names no packages"));
@@ -180,7 +180,7 @@ TEST_F(CondaEnvironmentTest, ALocalPackageMustMatchTheHashInTheLockFile) {
   EXPECT_TRUE(fs::exists(Made("linux.lock") / "made"));
 }
 
-TEST_F(CondaEnvironmentTest, EnvironmentYmlAndPixiLockAreRefusedWithTheCommandThatMakesAnExplicitLock) {
+TEST_F(CondaEnvironmentTest, TheErrorForAnUnsupportedLockFormatShowsACommandThatConvertsTheFile) {
   const auto why = [this](const std::string& name) { return RefusedOf(name, "version: 1\n").message; };
   EXPECT_THAT(why("environment.yml"),
               HasSubstr("conda-lock lock --kind explicit --platform " + CondaPlatform() + " --file environment.yml"));
@@ -189,7 +189,7 @@ TEST_F(CondaEnvironmentTest, EnvironmentYmlAndPixiLockAreRefusedWithTheCommandTh
   EXPECT_THAT(why("pixi.lock"), HasSubstr("pixi workspace export conda-explicit-spec --platform " + CondaPlatform()));
 }
 
-TEST_F(CondaEnvironmentTest, ErrorsQuoteTheCondaClientAndNetworkFailuresHaveTheCodeUnavailable) {
+TEST_F(CondaEnvironmentTest, AFailureOfTheCondaClientIsQuotedAndANetworkFailureReturnsUnavailable) {
   Write(tools_ / "fails", "Looking\n\nerror: no such package: zstdd\n");
   Error refused = Refused(JobWith("linux.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -202,15 +202,15 @@ TEST_F(CondaEnvironmentTest, ErrorsQuoteTheCondaClientAndNetworkFailuresHaveTheC
   }
 }
 
-TEST_F(CondaEnvironmentTest, RefusingAnEnvironmentWithHardLinksLeavesTheCondaCacheWritable) {
+TEST_F(CondaEnvironmentTest, AnEnvironmentWithHardLinksIsRefusedAndTheCondaCacheStaysWritable) {
   Write(tools_ / "links", "");
-  EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("made a hard link in place of a copy, made"));
+  EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("made a hard link instead of a copy: made"));
   EXPECT_NE(Mode(tools_ / "cached") & 0200u, 0u);
   EXPECT_THAT(Text(tools_ / "cached"), HasSubstr("/.new-")) << "it was changed";
 }
 
 // The store keeps the client's work apart from the next submit's. The same holds for uv.
-TEST_F(CondaEnvironmentTest, ACondaClientThatOutlivesItsSubmitDoesNotDisturbTheNextSubmit) {
+TEST_F(CondaEnvironmentTest, ACondaClientOfAKilledSubmitWritesNothingIntoTheNextEnvironment) {
   Write(tools_ / "outlives", "");
   const pid_t submit = fork();
   if (submit == 0) {

@@ -41,7 +41,7 @@ class KnownHashesTest : public StagingTest {
   }
 };
 
-TEST_F(KnownHashesTest, ACachedHashIsFoundOnlyForTheSameSourceAndFileStamp) {
+TEST_F(KnownHashesTest, ACachedHashIsFoundOnlyForTheSameSourceAndChangeTime) {
   HashCache first = Loaded();
   first.Add(kStamp, kHash, kLater);
   first.Keep();
@@ -467,7 +467,7 @@ TEST_F(RepairTest, ASweepRemovesTheOldCopyOfARepairedEntryOnlyWhenNoJobRefersToT
   EXPECT_THAT(InStore(), ElementsAre(name));
 }
 
-TEST_F(RepairTest, AnInterruptedRepairKeepsTheDamagedEntryForTheNextSubmit) {
+TEST_F(RepairTest, TheNextSubmitRepairsADamagedEntryAfterAnInterruptedRepair) {
   const fs::path entry = Staged(JobOfFolder());
   Change(entry, [&] { fs::remove(entry / "b"); });
   const auto store = StagedStore::Open(home_, stop_.get_token());

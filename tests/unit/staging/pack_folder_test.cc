@@ -80,7 +80,7 @@ TEST_F(PackFolderTest, TheTarCommandRestoresAPackedFolder) {
   EXPECT_EQ(Describe(Unpacked()), Describe(folder_));
 }
 
-TEST_F(PackFolderTest, APackedReadOnlyFolderIsWritableByItsOwnerAfterUnpacking) {
+TEST_F(PackFolderTest, AReadOnlyFolderIsWritableByItsOwnerAfterPackingAndUnpacking) {
   Write("sub/file", "x");
   fs::permissions(folder_ / "sub/file", fs::perms::owner_read);
   fs::permissions(folder_ / "sub", fs::perms::owner_read | fs::perms::owner_exec);
@@ -124,7 +124,7 @@ TEST_F(PackFolderTest, RandomFolderTreesAreUnchangedAfterPackingAndUnpacking) {
   }
 }
 
-TEST_F(PackFolderTest, PackingFailsWithTheNameOfAFileThatBecomesShorter) {
+TEST_F(PackFolderTest, TheErrorNamesAFileThatShrinksDuringPacking) {
   Write("a", "first");
   Write("b", "second");
   on_packed_ = [this](int64_t) {

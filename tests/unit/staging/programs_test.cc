@@ -200,7 +200,7 @@ TEST_F(ProgramsTest, EightConcurrentSubmitsStoreTheProgramsInOneEntry) {
   ExpectWhole(home_ / "programs" / hashes.front());
 }
 
-TEST_F(ProgramsTest, StoringFailsWithThePathOfAMissingProgram) {
+TEST_F(ProgramsTest, TheErrorNamesThePathOfAMissingProgram) {
   fs::remove(bin_ / "tony-keeper");
   ExpectError(Keep(), ErrorCode::kNotFound, StrCat("~", (bin_ / "tony-keeper").string()));
 }

@@ -148,7 +148,7 @@ TEST_F(StagingTest, ASecondSubmitOfTheSameSourcesCopiesNothing) {
   }
 }
 
-TEST_F(StagingTest, ChangedContentNamesSymlinksOrExecutableBitsMakeANewStagedEntry) {
+TEST_F(StagingTest, AnySourceChangeOtherThanATimestampMakesANewStagedEntry) {
   Write(src_ / "a", "1");
   std::set<fs::path> entries = {Staged(JobOfFolder())};
   const auto expect_new = [&](const char* what) { EXPECT_TRUE(entries.insert(Staged(JobOfFolder())).second) << what; };
@@ -169,7 +169,7 @@ TEST_F(StagingTest, ChangedContentNamesSymlinksOrExecutableBitsMakeANewStagedEnt
   EXPECT_FALSE(entries.insert(Staged(JobOfFolder())).second) << "times do not matter";
 }
 
-TEST_F(StagingTest, FilesForTheJobFilesForRolesAndFilesForTheAmAreStagedInSeparateLists) {
+TEST_F(StagingTest, JobFilesAndRoleFilesAndAmFilesAreStagedInSeparateLists) {
   Write(temp_.path() / "data", "d");
   Write(temp_.path() / "tool", "#!/bin/sh");
   fs::permissions(temp_.path() / "tool", fs::perms(0755));
@@ -247,7 +247,7 @@ TEST_F(StagingTest, ASourceFileThatChangesDuringStagingIsRefused) {
   EXPECT_THAT(InStore(), IsEmpty());
 }
 
-TEST_F(StagingTest, StagingFailsWithTheNameOfAFileThatVanishesBeforeItIsCopied) {
+TEST_F(StagingTest, TheErrorNamesASourceFileThatVanishesDuringStaging) {
   Write(src_ / "a", std::string(1 << 20, 'a'));
   Write(src_ / "b", "b");
   const StageWatch watch = {[&](const StageProgress& progress) {
@@ -326,7 +326,7 @@ TEST_F(StagingTest, AReadOnlyStoreIsReportedInOneLine_NeedsRoot) {
   EXPECT_EQ(staged.error().message, "make " + (home_ / "staged").string() + ": read-only file system");
 }
 
-TEST_F(StagingTest, StagingToAFullDiskFailsWithThePathOfTheStore_NeedsRoot) {
+TEST_F(StagingTest, TheErrorNamesAStagingStoreOnAFullDisk_NeedsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
   fs::create_directory(home_);
   if (mount("none", home_.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "no mounting here";

@@ -138,7 +138,7 @@ TEST_F(UnpackTest, AnEntryWithTheNameOfAnEarlierFolderIsRefused) {
                 "an earlier folder of the archive has this name", {ArchiveForm::kTar});
 }
 
-TEST_F(UnpackTest, HolesOfSparseFilesInATarKeepTheirSizeAndUseNoDiskSpace) {
+TEST_F(UnpackTest, ASparseFileInATarIsUnpackedAsASparseFileOfTheSameSize) {
   const fs::path folder = temp_.path() / "holes";
   const std::string make = StrCat("mkdir ", folder.string(), " && cd ", folder.string(),
                                   " && truncate -s 1M all && { echo begin; } > begin && truncate -s 1M begin && "
@@ -310,7 +310,7 @@ void MendTarChecksums(std::string& tar) {
   }
 }
 
-TEST_F(UnpackTest, RandomlyMutatedArchivesNeitherCrashNorWriteOutsideTheTargetFolder) {
+TEST_F(UnpackTest, UnpackingAMutatedArchiveNeitherCrashesNorWritesOutsideTheTargetFolder) {
   // The time is limited, too, because this test runs under sanitizers.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   limits_ = {.entries = 1000, .bytes = 1 << 20, .ratio = 250, .free_of_ratio = 1 << 20};

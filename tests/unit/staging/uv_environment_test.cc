@@ -95,7 +95,7 @@ TEST_F(UvEnvironmentTest, LockFileLinesWithoutAnExactVersionOrWithALocalPathAreR
               HasSubstr("line 2"));
 }
 
-TEST_F(UvEnvironmentTest, ErrorsQuoteUvAndDownloadFailuresHaveTheCodeUnavailable) {
+TEST_F(UvEnvironmentTest, AFailureOfUvIsQuotedAndADownloadFailureReturnsUnavailable) {
   Write(tools_ / "fails", "Resolved\nerror: no such package: sixx\n");
   Error refused = Refused(JobWith("uv.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -174,7 +174,7 @@ TEST_F(VenvCheckTest, AVenvWithAnInstalledPythonIsAccepted) {
   EXPECT_EQ(Check("./venv/bin/python -u train.py"), "");
 }
 
-TEST_F(VenvCheckTest, CommandsThatDoNotBeginWithAPathIntoTheEnvironmentAreNotChecked) {
+TEST_F(VenvCheckTest, OnlyACommandThatBeginsWithAPathIntoTheVenvIsChecked) {
   for (const char* command :
        {"python3 train.py", "/usr/bin/missing", "$VENV/bin/python9", "'venv/bin/python9' x", "echo venv/bin/python9"})
     EXPECT_EQ(Check(command), "") << command;
@@ -190,7 +190,7 @@ TEST_F(VenvCheckTest, TheReasonWhyACommandDoesNotUseTheVenvIsReported) {
   EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH again");
 }
 
-TEST_F(VenvCheckTest, TheErrorOfAWrongProgramPathNamesTheRightPathInTheEnvironment) {
+TEST_F(VenvCheckTest, TheErrorForAWrongProgramPathNamesTheCorrectPathInTheVenv) {
   EXPECT_EQ(Check("venv/Python/bin/python3 x"),
             "venv/Python/bin/python3: the Python environment does not contain this file; the environment has bin/python3");
   fs::rename(venv_ / "bin", temp_.path() / "bin");
@@ -288,7 +288,7 @@ TEST_F(RelocationTest, ProgramsOfAStagedVenvRunAfterTheOriginalVenvIsMoved) {
   EXPECT_TRUE(StageIt(spec).error().message.find("gone") == std::string::npos);
 }
 
-TEST_F(RelocationTest, ProgramsOfAnArchivedVenvRunInTheTasksFolder) {
+TEST_F(RelocationTest, ProgramsOfAnArchivedVenvRunInTheTaskFolder) {
   MakeEnvironment(temp_.path() / "env");
   ASSERT_EQ(
       std::system(StrCat("tar -C '", (temp_.path() / "env").string(), "' -czf '", archive_.string(), "' .").c_str()),
@@ -301,7 +301,7 @@ TEST_F(RelocationTest, ProgramsOfAnArchivedVenvRunInTheTasksFolder) {
   EXPECT_EQ(Mode(task_ / "venv/bin/tool") & 0777u, 0555u);
 }
 
-TEST_F(RelocationTest, AVenvInsideSrcDirImportsModulesFromTheTasksFolder) {
+TEST_F(RelocationTest, AVenvInsideSrcDirImportsModulesFromTheTaskFolder) {
   MakeEnvironment(src_ / ".venv");
   Write(src_ / "lib/mine/__init__.py", "import os; where = os.path.dirname(__file__)\n");
   Write(src_ / "flat/__init__.py", "import os; where = os.path.dirname(__file__)\n");

@@ -147,7 +147,7 @@ TEST_F(HdfsStagingTest, APartialUploadFailsAndLeavesNoFileInHdfs) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(HdfsStagingTest, ASourceFileChangedAfterHashingIsNamedInTheErrorAndNotPublished) {
+TEST_F(HdfsStagingTest, ASourceFileThatChangesAfterHashingIsNotPublishedAndIsNamedInTheError) {
   const auto source = Must(FileSource("tony-executor", Write("program", "one")));
   EXPECT_EQ(source.name.size(), 64u);
   Write("program", "two");
@@ -295,11 +295,12 @@ TEST_F(HdfsSourcesTest, AnHdfsResourceFolderIsExpandedToItsFilesWithoutThoseInSu
 }
 
 TEST_F(HdfsSourcesTest, UnsupportedUsesOfAnHdfsResourceFolderAreRejectedWithTheReason) {
-  const std::string folder = "the path is a folder in HDFS, whose files a task finds under their own names; expected ";
-  EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
+  const std::string folder =
+      "the path is a folder in HDFS, and a task finds its files under their own names; expected ";
+  EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or a folder without ::NAME");
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
   EXPECT_EQ(Refused({"hdfs:///empty", "empty", false}),
-            "the path is a folder in HDFS without files of its own, and files in subfolders are not used");
+            "the folder in HDFS has no files directly in it, and TonY does not use files in its subfolders");
   EXPECT_EQ(Refused({"hdfs:///many", "many", false}),
             "the folder has more than 1000 files; use an archive, which may have more");
   EXPECT_EQ(Refused({"hdfs:///outputs", "outputs", false}),
@@ -317,7 +318,7 @@ TEST_F(HdfsSourcesTest, AnHdfsSourceFolderIsExpandedToItsFilesIncludingThoseInSu
 TEST_F(HdfsSourcesTest, AnHdfsSourceMustBeAReadableNonEmptyFolderOrAnArchive) {
   EXPECT_EQ(Refused({"hdfs:///data/x.txt", "", true}),
             "the path is a file in HDFS; expected a folder, or an archive in .zip, .jar, .tar, .tar.gz or .tgz");
-  EXPECT_EQ(Refused({"hdfs:///empty", "", true}), "the path is a folder in HDFS without files");
+  EXPECT_EQ(Refused({"hdfs:///empty", "", true}), "the folder in HDFS and its subfolders have no files");
   Refused({"hdfs:///many", "", true});
   EXPECT_THAT(Refused({"hdfs:///half", "", true}, ErrorCode::kNotPermitted), HasSubstr("/half/y"));
 }

@@ -136,10 +136,11 @@ TEST_F(LeaseReaderTest, ReadingTheLeaseFailsIfTheLeaseIsNotInAnExtendedAttribute
   Write(second_, ToJson(LeaseOf(2)));
   first_.xattrs.clear();
   second_.xattrs.clear();
-  ExpectError(Ask(), ErrorCode::kUnavailable, "~the record is not in an attribute");
+  ExpectError(Ask(), ErrorCode::kUnavailable,
+              "~the file has no attribute user.tony.bytes, which should contain the record");
 }
 
-TEST_F(LeaseReaderTest, A404FromAServerThatIsNotWebHdfsIsNotReportedAsARemovedJobFolder) {
+TEST_F(LeaseReaderTest, A404FromAServerOtherThanWebHdfsIsReportedAsUnavailable) {
   first_.answers_all = second_.answers_all = Answered(404, "<html>not here</html>");
   for (int i = 0; i < 3; ++i) ExpectError(Ask(), ErrorCode::kUnavailable, "~HTTP status 404");
 }

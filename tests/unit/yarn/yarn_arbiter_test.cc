@@ -151,7 +151,7 @@ class YarnArbiterTest : public testing::Test {
   std::jthread server_;
 };
 
-TEST_F(YarnArbiterTest, AJobIsReportedLostOnceTheResourceManagerReportsItsApplicationEnded) {
+TEST_F(YarnArbiterTest, AJobIsReportedLostOnceItsYarnApplicationHasEnded) {
   for (const auto state : {wire::NEW, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING}) {
     RmSays(state);
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept) << state;
@@ -168,7 +168,7 @@ TEST_F(YarnArbiterTest, AJobIsReportedLostOnceTheResourceManagerReportsItsApplic
   }
 }
 
-TEST_F(YarnArbiterTest, AJobContinuesBetweenTwoMasterAttemptsAndMastersOfOlderAttemptsLoseLeadership) {
+TEST_F(YarnArbiterTest, AJobContinuesBetweenTwoMasterAttemptsAndOlderMastersLoseLeadership) {
   RuledOnce();
   EXPECT_EQ(arbiter_.Look(records_).oldest_epoch, Epoch{0}) << "an older release's only master has epoch 1";
   RmSays(wire::ACCEPTED, "[x] Application is Activated, waiting for resources to be assigned for AM.");
@@ -191,7 +191,7 @@ TEST_F(YarnArbiterTest, AJobWhoseMasterNeverRegisteredCanBeKilledBetweenMasterAt
   EXPECT_EQ(Killed(), "enough");
 }
 
-TEST_F(YarnArbiterTest, AKillThroughYarnByJobIdAloneEndsTheJobAsKilled) {
+TEST_F(YarnArbiterTest, AKillThroughYarnWithOnlyTheJobIdEndsTheJobAsKilled) {
   RmSays(wire::RUNNING);
   EXPECT_TRUE(*arbiter_.EndInScheduler(kRuledJob, "nobody answers"));
   EXPECT_EQ(Killed(), "nobody answers");
@@ -211,7 +211,7 @@ TEST_F(YarnArbiterTest, AKillThroughYarnByJobIdAloneEndsTheJobAsKilled) {
   EXPECT_EQ(arbiter_.EndWithoutRecords(kRuledJob, "enough", Duration(0)).error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(YarnArbiterTest, AVerdictThatOnlyYarnRecordedIsWrittenToTheJobStatus) {
+TEST_F(YarnArbiterTest, AVerdictRecordedOnlyInYarnIsWrittenToTheJobStatus) {
   RmSays(wire::FINISHED, "killed by its user\nworker:0#1 on n2");
   final_status_ = wire::APP_KILLED;
   ASSERT_TRUE(arbiter_.Settle(records_).ok());
@@ -377,7 +377,7 @@ TEST_F(SettledTest, TheVerdictInTheJournalOverridesTheStateInYarn) {
   EXPECT_EQ(status.tasks[1].attempt, 0);
 }
 
-TEST_F(SettledTest, AJobIsFinalizedWithADamagedJournalButNotWhileHdfsIsUnavailable) {
+TEST_F(SettledTest, AJobWithADamagedJournalIsFinalizedOnlyWhileHdfsIsAvailable) {
   ASSERT_TRUE(*journal_->Add(Epoch{1}, 2, "the first one is missing"));
   RmSays(wire::FAILED, "gone");
   EXPECT_EQ(Settled().verdict->message, "the application master ended without a verdict: gone");
@@ -401,7 +401,7 @@ TEST_F(SettledTest, ASecondClientFinalizesTheJobWithTheSameStatusAsTheFirstClien
 }
 
 // The master's last status was still being written when the ResourceManager gave the master up.
-TEST_F(SettledTest, FinalizingDoesNotReplaceAVerdictThatTheMasterWroteBeforeTheSeal) {
+TEST_F(SettledTest, FinalizingDoesNotReplaceAVerdictThatTheMasterWroteBeforeTheJournalWasSealed) {
   RmSays(wire::FAILED, "ApplicationMaster timed out");
   JobStatus status = *InitialStatus(records_);
   EndStatus(status, Verdict(), FromMillis(8'000));
@@ -412,7 +412,7 @@ TEST_F(SettledTest, FinalizingDoesNotReplaceAVerdictThatTheMasterWroteBeforeTheS
   EXPECT_EQ(Settled().state, "SUCCEEDED");
 }
 
-TEST(YarnVerdictTest, AMasterNotStartedWithinTheStartupTimeoutFailsTheJobWithClassTimeout) {
+TEST(YarnVerdictTest, AJobFailsWithClassTimeoutIfItsMasterDoesNotStartWithinTheStartupTimeout) {
   hadoop::ApplicationReport report;
   report.state = hadoop::ApplicationState::kKilled;
   report.diagnostics =
@@ -425,7 +425,7 @@ TEST(YarnVerdictTest, AMasterNotStartedWithinTheStartupTimeoutFailsTheJobWithCla
             "the application master had not started 9.0 s after the submission (tony.am.startup-timeout=9000)");
 }
 
-TEST_F(YarnArbiterTest, AKillOfAWaitingJobIsSentToYarnUnlessTheKillRequestHasAnUnmetCondition) {
+TEST_F(YarnArbiterTest, AKillOfAWaitingJobIsSentToYarnOnlyIfAllConditionsOfTheKillAreMet) {
   RmSays(wire::ACCEPTED);
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "watched", .if_watcher = {"w"}}));
@@ -454,7 +454,7 @@ TEST_F(YarnArbiterTest, AKillOfAJobUnknownToYarnSubmitsAndKillsAnUnmanagedApplic
   EXPECT_EQ(Killed(), "ours");
 }
 
-TEST_F(YarnArbiterTest, AKillDoesNotSubmitAnApplicationForAJobThatHadAMasterAndIsUnknownToYarn) {
+TEST_F(YarnArbiterTest, AKillOfAJobUnknownToYarnSubmitsNoApplicationIfTheJobHadAMaster) {
   RmForgets();
   RuledOnce();
   EXPECT_FALSE(*arbiter_.EndBeforeFirstAm(records_, {.reason = "late"}));
@@ -601,13 +601,13 @@ TEST(QueuedJobsTest, RunningJobsAreListedFirstAndWaitingJobsFollowInQueueOrder) 
   EXPECT_EQ(jobs[1].memory_mb, 0) << "this user may not know";
 }
 
-TEST(MasterWaitTest, AFailedAttemptIsReportedWithoutItsStackTrace) {
+TEST(MasterWaitTest, TheReportOfAFailedMasterAttemptContainsNoStackTrace) {
   EXPECT_EQ(Why("AM Container for appattempt_1_0001_000001 exited with exitCode: -1000\n"
                 "Failing this attempt.Diagnostics: changed on src filesystem\njava.io.IOException: changed on src "
                 "filesystem\n\tat a.B"),
             "waits for its application master: the last container of the application master failed: changed on src "
             "filesystem (yarn application "
-            "-status application_0_0000 shows all)");
+            "-status application_0_0000 shows the whole text)");
 }
 
 // ---- yarn job place

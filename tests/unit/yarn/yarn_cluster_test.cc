@@ -75,7 +75,7 @@ TEST(YarnClusterTest, WebAddressAndQueueAclsComeFromTheSiteFiles) {
 }
 
 // Newer NameNodes serve WebHDFS whatever this setting is, so their answer decides.
-TEST(YarnClusterTest, AClusterWithDisabledWebHdfsOrWithRpcPrivacyIsAcceptedAndTheSettingRecorded) {
+TEST(YarnClusterTest, DisabledWebHdfsAndRpcPrivacyAreAcceptedAndRecorded) {
   EXPECT_TRUE(ClusterWith({{"dfs.webhdfs.enabled", "false"}})->has_webhdfs_off);
   EXPECT_FALSE(ClusterWith({})->has_webhdfs_off);
   EXPECT_EQ(ClusterWith({{"hadoop.rpc.protection", "privacy"}})->rpc_protection, "privacy");
@@ -112,7 +112,7 @@ TEST(YarnClusterTest, TheClusterDescriptionWrittenByAClientIsReadBackByTheMaster
     EXPECT_FALSE(YarnClusterFromText(bad).ok()) << bad;
 }
 
-TEST(YarnClusterTest, TheJobPageUrlUsesTheWebProxyAndDefaultsToTheResourceManager) {
+TEST(YarnClusterTest, TheUrlOfTheJobPageUsesTheWebProxyOrElseTheResourceManager) {
   const auto page = [](Site changes) { return PageOf(*ClusterWith(std::move(changes)), {"application_1_2"}); };
   EXPECT_EQ(page({}), "http://rm.example.org:8088/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "web:1"}}), "http://web:1/proxy/application_1_2/");
@@ -127,7 +127,7 @@ TEST(YarnClusterTest, TheJobPageUrlUsesTheWebProxyAndDefaultsToTheResourceManage
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "nonsense:x"}}), "") << "no job needs it";
 }
 
-TEST(YarnClusterTest, AClusterDescriptionOfAReleaseWithoutJobPagesIsRead) {
+TEST(YarnClusterTest, AClusterDescriptionWrittenByAnOlderReleaseIsReadWithoutAJobPage) {
   const auto read = Must(YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve"));
   EXPECT_EQ(PageOf(read, {"application_1_2"}), "");
 }
@@ -198,7 +198,8 @@ TEST_F(YarnConfiguredTest, AMissingOrMalformedSiteFileIsNamedByKeyAndPath) {
   EXPECT_TRUE(Of(SiteFiles{.hdfs = Path("broken.xml")})
                   .starts_with("tony.application.hdfs-conf-path: " + Path("broken.xml") + ":"));
   setenv(kConfigurationVariable, Path("nowhere").c_str(), 1);
-  EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR: " + Path("nowhere") + ": expected core-site.xml"));
+  EXPECT_TRUE(
+      Of(SiteFiles()).starts_with("HADOOP_CONF_DIR: " + Path("nowhere") + ": expected a folder with core-site.xml"));
   unsetenv(kConfigurationVariable);
   EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR is not set: expected"));
 }
@@ -252,7 +253,7 @@ class NoteGarbageTest : public YarnConfiguredTest {
   bool IsNoted(const JobId& job) const { return fs::exists(FileOf(job)); }
 };
 
-TEST_F(NoteGarbageTest, GarbageCollectionDeletesClusterRecordsOnlyOfRemovedJobs) {
+TEST_F(NoteGarbageTest, GarbageCollectionDeletesOnlyTheClusterRecordsOfRemovedJobs) {
   const JobId gone{"application_1700000000000_0003"}, dead{"application_1700000000000_0004"};
   const JobId fresh{"application_1700000000000_0005"}, damaged{"application_1700000000000_0006"};
   Note(gone, "noted", std::chrono::hours(9));
@@ -278,9 +279,10 @@ TEST_F(NoteGarbageTest, GarbageCollectionDeletesClusterRecordsOnlyOfRemovedJobs)
 
   const Garbage garbage = Collect(jobs_of);
   EXPECT_EQ(garbage.notes, std::vector{gone.value});
-  EXPECT_EQ(garbage.kept, (std::vector{FileOf(kNoted) + ": the job is in /user/eve/.tony/jobs of noted:3",
-                                       FileOf(dead) + ": dead: connect: refused",
-                                       FileOf(damaged) + ": \"rm:1\": expected six to eight words"}));
+  EXPECT_EQ(garbage.kept,
+            (std::vector{FileOf(kNoted) + ": the job still exists in /user/eve/.tony/jobs of the NameNode noted:3",
+                         FileOf(dead) + ": dead: connect: refused",
+                         FileOf(damaged) + ": \"rm:1\": expected six to eight words"}));
   EXPECT_EQ(would.notes, garbage.notes);
   EXPECT_EQ(would.kept, garbage.kept);
   EXPECT_FALSE(IsNoted(gone) || fs::exists(cut_off));

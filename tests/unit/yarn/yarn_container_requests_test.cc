@@ -172,7 +172,7 @@ const TestRow kAsks[] = {
       {"size 0 | has-news | exchange | sent", "256 MB, 1 cores | no news | nothing"}}},
     {"TheFullContainerCountIsRequestedOnEachHostAndOnItsRack",
      {{"nodes n1:8192 n2:8192:8192 | workers 3 | exchange | sent", "1/1 /rack=3, 1/1 n1=3, 1/1 n2=3, 1/1 *=3"}}},
-    {"EachRoleHasItsOwnPriorityAndEachContainerSizeItsOwnRequestId",
+    {"EachRoleHasItsOwnPriorityAndEachContainerSizeHasItsOwnRequestId",
      {{"want worker:0 | want ps:0 512MB | want worker:1 512MB | want worker:2 512MB gpu | exchange | sent | label 3",
        "1/1 *=1, 2/2 *=1, 1/3 *=1, 1/4 *=1 | label gpu"},
       {"exchange +2/3/512", "gave worker:1 in 2"}}},
@@ -198,7 +198,7 @@ const TestRow kAsks[] = {
       {"want gpu:0 0MB 1gpus | exchange | sent | label 0 | label 4",
        "1/1 /rack=1, 1/1 gpu=1, 1/1 plain=1, 1/1 *=1, 2/2 /rack=1, 2/2 labelled=1, 2/2 *=1, 3/3 /rack=1, 3/3 gpu=1, "
        "3/3 *=1 | label  | label "}}},
-    {"NoRequestUpdateIsSentForGrantsBecauseTheResourceManagerSubtractsGrants",
+    {"AGrantCausesNoRequestUpdateBecauseTheResourceManagerSubtractsGrants",
      {{"nodes n1:8192 | workers 3 | exchange | exchange +2 +3 | exchange | sent",
        "gave worker:0 in 2, worker:1 in 3 | nothing"}}},
     {"RequestedCountsAreSetToZeroOnceAllContainersAreGranted",
@@ -218,7 +218,7 @@ const TestRow kAsks[] = {
        "256 MB, 1 cores, 2 yarn.io/gpu | gave nothing | gave worker:0 in 3"}}},
     // A CapacityScheduler counts only memory by default.
     {"AGrantWithFewerVcoresIsAccepted", {{"want worker:0 4cores | exchange | exchange +2", "gave worker:0 in 2"}}},
-    {"AContainerReportedAsGrantedTwiceIsGivenToOneTaskOnly",
+    {"AContainerWhoseGrantIsReportedTwiceIsGivenToOnlyOneTask",
      {{"workers 2 | exchange | exchange +2 | exchange +2 | waiting | exchange | released",
        "gave worker:0 in 2 | gave nothing | 1 wait | nothing"}}},
     {"AReleaseIsSentAgainUntilTheEndOfTheContainerIsReported",
@@ -394,7 +394,7 @@ class Schedule {
   std::set<hadoop::ContainerId> seen_, to_release_;
 };
 
-TEST(YarnAsksSeedsTest, EachRequestedAttemptFinallyHasOneContainerAndNoSurplusContainerIsHeld) {
+TEST(YarnAsksSeedsTest, EachRequestedAttemptEventuallyHasOneContainerAndNoSurplusContainerRemains) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Schedule(seed).Run();
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;

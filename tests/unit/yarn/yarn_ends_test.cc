@@ -59,7 +59,7 @@ TEST(YarnEndsTest, NegativeYarnExitCodesAreMappedToAnOutcomeClassAndAReason) {
             "the container used more memory than its limit: is running beyond; its limit");
 }
 
-TEST(YarnEndsTest, ExitCodes126And127AreReportedAsANodeThatCannotStartTheExecutor) {
+TEST(YarnEndsTest, ExitCodes126And127AreReportedAsAFailureOfTheNodeToStartTheExecutor) {
   EXPECT_EQ(Exited(126, false,
                    "[2026-11-21 07:44:31.200]Exception from container-launch.\nExit code: 126\n"
                    "Last 4096 bytes of stderr :\nbash: ./tony-executor: Permission denied\n")
@@ -76,7 +76,7 @@ TEST(YarnEndsTest, ALongErrorIsCutAndNamesTheCommandThatShowsTheFullText) {
   EXPECT_EQ(error,
             "the container used more memory than its limit: beyond its limit (yarn logs -applicationId "
             "application_1700000000000_0001 -am "
-            "ALL shows all)");
+            "ALL shows the whole text)");
   EXPECT_LT(Exited(-104, false, std::string(5000, 'x')).error.size(), 450u);
 }
 
@@ -105,7 +105,7 @@ TEST(YarnEndsTest, AFileThatTheNodeCannotFetchFailsTheContainerWithClassUserConf
        "\"2026-11-25T22:59:01.000+0000\", was: \"2026-11-25T22:59:02.000+0000\", current time: \"x\"\n"
        "java.io.IOException: Resource hdfs://nn:8020/data/a b.txt changed on src filesystem - expected\n\tat org.a.B\n",
        OutcomeClass::kUserConfig,
-       "hdfs://nn:8020/data/a b.txt has changed since the job was submitted; submit it again"},
+       "hdfs://nn:8020/data/a b.txt has changed since the job was submitted; submit the job again"},
       {"[x]File does not exist: hdfs://nn:8020/data/x\njava.io.FileNotFoundException: File does not exist: hdfs://nn\n",
        OutcomeClass::kUserConfig, "hdfs://nn:8020/data/x no longer exists"},
       {"[x]Permission denied: user=eve, access=READ, inode=\"/x\":root:supergroup:-rw-------\n\tat org.apache.Y\n",
@@ -121,7 +121,7 @@ TEST(YarnEndsTest, AFileThatTheNodeCannotFetchFailsTheContainerWithClassUserConf
   }
 }
 
-TEST(YarnEndsTest, AContainerThatFailsForALocalFaultOfItsNodeHasClassInfra) {
+TEST(YarnEndsTest, AContainerFailureCausedByALocalFaultOfTheNodeHasClassInfra) {
   for (const char* said : {"No space available in any of the local directories.",
                            "java.io.FileNotFoundException: File file:/data/nm-local-dir/x does not exist",
                            "java.io.FileNotFoundException: /data/nm/x (Permission denied)",
@@ -309,7 +309,7 @@ TEST_F(YarnGarbageTest, ADryRunReportsTheJobsAndFilesToRemoveAndRemovesNothing) 
   EXPECT_EQ(hdfs->Files(), before);
 }
 
-TEST_F(YarnGarbageTest, NothingIsRemovedIfNoJobWasEverSubmitted) {
+TEST_F(YarnGarbageTest, GarbageCollectionSucceedsBeforeTheFirstJobIsSubmitted) {
   ASSERT_TRUE(*hdfs->Remove(kPlaces.root));
   const Garbage garbage = Collect();
   EXPECT_TRUE(garbage.failure.ok());
@@ -504,7 +504,7 @@ class SubmitRace {
   HdfsFiles held_;
 };
 
-TEST_F(YarnGarbageTest, RemoteFilesThatWereNotStagedAreNotCheckedWhenStagedFilesAreReserved) {
+TEST_F(YarnGarbageTest, ReservingStagedFilesSucceedsEvenIfARemoteFileIsMissing) {
   Stage("aa", kLongAgo);
   HdfsFiles files = FilesNamed({"aa"});
   // The remote file does not exist; its node will report that.
@@ -583,7 +583,7 @@ const TestRow kReasons[] = {
     {"ARequestThatNoSingleNodeCanHoldIsReportedWithAllItsResources",
      {{"asks 4096/1/gpu=1 | node n1 8192/8 0/0 | node n2 2048/8/gpu=2 0/0 | why",
        "no node has 4096 MB of memory, 1 GPU and 1 vcore at the same time"}}},
-    {"AResourceThatIsFreeOnNoNodeInTheRequestedAmountIsReported",
+    {"TheReasonNamesAResourceThatNoNodeHasFreeInTheRequestedAmount",
      {{"asks 256/1/gpu=2 | node n1 8192/8 0/0 | node n2 8192/8/gpu=4 100/1/gpu=3 | left 8192/8/gpu=1 | why",
        "no node has 2 GPUs free: the most on one node is 1"},
       {"asks 256/1 | node n1 8192/8 8000/1 | why", "no node has 256 MB of memory free: the most on one node is 192"}}},
@@ -603,26 +603,27 @@ const TestRow kReasons[] = {
        "the nodes with 256 MB of memory, 1 GPU and 1 vcore are avoided, because containers failed there"}}},
     {"AQueueAtItsMaximumCapacityIsReportedAsTheReason",
      {{"asks 256/1 | node n1 8192/8 0/0 | left 100/4 | queue 50 50 | why",
-       "queue root.ml leaves the job 100 MB of memory, and a container requests 256 MB of memory: the queue is at its "
-       "limit (maximum-capacity)"},
+       "queue root.ml has 100 MB of memory left for the job, and a container requests 256 MB of memory: the queue is "
+       "at its limit (maximum-capacity)"},
       {"asks 256/1/gpu=2 | node n1 8192/8/gpu=4 0/0 | left 8192/8/gpu=1 | queue 50 50 | why",
-       "queue root.ml leaves the job 1 GPU, and a container requests 2 GPUs: the queue is at its limit "
+       "queue root.ml has 1 GPU left for the job, and a container requests 2 GPUs: the queue is at its limit "
        "(maximum-capacity)"}}},
     {"TheLimitOfTheUserIsReportedIfTheQueueIsBelowItsCapacity",
      {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 10 50 | why",
-       "queue root.ml leaves the job 0 MB of memory, and a container requests 256 MB of memory: the limit of user eve "
-       "in the queue (user-limit-factor, minimum-user-limit-percent)"}}},
+       "queue root.ml has 0 MB of memory left for the job, and a container requests 256 MB of memory: the limit of "
+       "user eve in the queue (user-limit-factor, minimum-user-limit-percent)"}}},
     {"TheReasonNamesBothQueueAndUserLimitsIfEitherMayApply",
      {{"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 48 50 | why",
-       "~: a limit of the queue (maximum-capacity) or of user eve in it (user-limit-factor)"},
-      {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | why", "~: a limit of the queue or of user eve in it"},
+       "~: the limit of the queue (maximum-capacity), or the limit of user eve in the queue (user-limit-factor)"},
+      {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | why",
+       "~: the limit of the queue, or the limit of user eve in the queue"},
       {"asks 256/1 | node n1 8192/8 0/0 | left 0/0 | queue 100 100 fair | why",
-       "~: the job's share by the FairScheduler"}}},
+       "~: the FairScheduler limits the job's share"}}},
     {"FullNodesAreReportedBeforeTheLimitsOfQueueAndUser",
      {{"asks 256/1 | node n1 8192/8 8192/8 | left 0/0 | queue 20 100 | why",
        "no node has 256 MB of memory free: the most on one node is 0"}}},
     {"ALabelledRequestIgnoresTheHeadroom", {{"asks 256/1 big | node n1 8192/8 0/0 big | left 0/0 | why", "not known"}}},
-    {"AQueueFilledByAResourceThatTheJobDoesNotRequestIsReportedWithThatResource",
+    {"AResourceThatFillsTheQueueIsNamedEvenIfTheJobDoesNotRequestThatResource",
      {{"asks 256/1 | node n1 8192/8/gpu=4 100/1/gpu=4 | node n2 8192/8 0/0 | left 8000/7/gpu=0 | queue 100 100 | why",
        "queue root.ml is at its limit (maximum-capacity): jobs use all 4 GPUs of the nodes"},
       {"asks 256/1 | node n1 8192/8 0/0 | left 8000/7 | queue 100 100 | why",

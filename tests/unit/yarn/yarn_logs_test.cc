@@ -433,7 +433,7 @@ TEST_F(RestartedLogsTest, SavedLogsAreReadEvenIfTheJournalIsUnreadable) {
   EXPECT_THAT(Unread(), HasSubstr("the logs of worker:0#3 cannot be read: "));
 }
 
-TEST_F(YarnLogsTest, SavedLogsOfOneProcessAreJoinedWithTheNodesLogsOfTheOtherProcess) {
+TEST_F(YarnLogsTest, SavedLogsOfOneProcessAreCombinedWithLogsOfTheOtherProcessFromTheNode) {
   JobSpec spec;
   spec.roles = {{.name = "worker", .instances = 2, .command = "true", .processes = 2}};
   ASSERT_TRUE(WriteNewFile(records_.place() / "spec.json", ToJson(spec), false).ok());

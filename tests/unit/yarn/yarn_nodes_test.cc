@@ -99,7 +99,7 @@ TEST_F(YarnNodesTest, AContainerStoppedBeforeItsStartCallIsNeverStarted) {
   EXPECT_THAT(node.calls, IsEmpty());
 }
 
-TEST_F(YarnNodesTest, AContainerStopDuringAStartCallIsSentAfterTheAnswerToTheStart) {
+TEST_F(YarnNodesTest, AStopRequestedDuringAStartCallIsSentAfterTheStartCallIsAnswered) {
   node.is_slow = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -111,7 +111,7 @@ TEST_F(YarnNodesTest, AContainerStopDuringAStartCallIsSentAfterTheAnswerToTheSta
   EXPECT_THAT(told, ElementsAre("started 2"));
 }
 
-TEST_F(YarnNodesTest, AContainerStopIsSentAfterTheStatusQueryIfTheAnswerToTheStartIsLost) {
+TEST_F(YarnNodesTest, AStopRequestedDuringAStartCallIsSentAfterAStatusQueryIfTheAnswerIsLost) {
   node.is_slow = node.is_lost = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -121,7 +121,7 @@ TEST_F(YarnNodesTest, AContainerStopIsSentAfterTheStatusQueryIfTheAnswerToTheSta
   EXPECT_THAT(node.calls, ElementsAre("start 2", "statuses 2", "stop 2"));
 }
 
-TEST_F(YarnNodesTest, AContainerStoppedDuringItsStartCallIsNotStartedIfTheNodeDidNotReadTheCall) {
+TEST_F(YarnNodesTest, AStartCallThatTheNodeDidNotReadIsNotRetriedIfTheContainerWasStopped) {
   node.is_slow = true;
   Start(2);
   EXPECT_TRUE(RunUntil(loop, [&] { return node.server.calls.size() == 1; }));
@@ -148,7 +148,7 @@ TEST_F(YarnNodesTest, AContainerStartWithAWrongTokenIsReportedAsRejected) {
   EXPECT_TRUE(told[0].starts_with("refused 2: ")) << told[0];
 }
 
-TEST_F(YarnNodesTest, AContainerThatTheCallerForgetsBeforeTheStartCallIsNeitherStartedNorReported) {
+TEST_F(YarnNodesTest, AContainerThatTheCallerWithdrawsBeforeTheStartCallIsNeitherStartedNorReported) {
   Start(2);
   Start(3);
   nodes.Forget(node.id(), YarnId(2));
@@ -207,14 +207,14 @@ TEST(NeverGrantedTest, ARequestUpToTheMaximumOfTheClusterIsNotRejected) {
   EXPECT_FALSE(WhyNeverGranted(Resources{.memory_mb = 8192, .vcores = 4}, kLimits));
 }
 
-TEST(NeverGrantedTest, ARequestAboveTheMaximumOfTheClusterIsRejectedWithBothAmounts) {
+TEST(NeverGrantedTest, ARequestAboveTheMaximumIsRejectedWithTheRequestedAndTheMaximumAmount) {
   EXPECT_EQ(WhyNeverGranted(Resources{.memory_mb = 65536}, kLimits),
             "65536 MB of memory is above 8192 MB, the maximum for a container in this cluster");
   EXPECT_EQ(WhyNeverGranted(Resources{.vcores = 5}, kLimits),
             "5 vcores is above 4, the maximum for a container in this cluster");
 }
 
-TEST(NeverGrantedTest, AGpuRequestIsRejectedIfTheClusterHasNoGpuTypeOrASmallerGpuMaximum) {
+TEST(NeverGrantedTest, AGpuRequestIsRejectedIfTheClusterHasNoGpusOrAllowsFewerPerContainer) {
   EXPECT_EQ(WhyNeverGranted(Resources{.gpus = 1}, kLimits),
             "this cluster has no resource of the type yarn.io/gpu; it has memory-mb, vcores");
   ContainerLimits limits = kLimits;
@@ -258,7 +258,7 @@ TEST(NeverGrantedTest, AJobSpecAboveTheMaximumIsRejectedWithItsConfigurationKey)
             "tony.ps.resource.disk: this cluster has no resource of the type disk; it has memory-mb, vcores");
 }
 
-TEST(NeverGrantedTest, AGangThatNeedsMoreOfACustomResourceThanAllNodesHaveIsReported) {
+TEST(NeverGrantedTest, AGangIsReportedIfItNeedsMoreOfACustomResourceThanAllNodesHaveTogether) {
   JobSpec spec;
   spec.roles = {{.name = "worker", .instances = 3}};
   spec.roles[0].resources.others = {{"disk", {2, "G"}}};
@@ -271,7 +271,7 @@ TEST(NeverGrantedTest, AGangThatNeedsMoreOfACustomResourceThanAllNodesHaveIsRepo
   EXPECT_FALSE(WhyTooMuch(spec, nodes));
 }
 
-TEST(NeverGrantedTest, AGangWithMoreGpusThanAllNodesHaveIsReported) {
+TEST(NeverGrantedTest, AGangIsReportedIfItNeedsMoreGpusThanAllNodesHaveTogether) {
   JobSpec spec;
   spec.roles = {{.name = "ps"}, {.name = "worker", .instances = 3, .resources = {.gpus = 2}}};
   std::vector<hadoop::NodeReport> nodes(2);
@@ -315,7 +315,7 @@ TEST_F(GangHoldTest, ContainersOfAGangAreHandedOutOnceTheGangIsComplete) {
   EXPECT_FALSE(gangs.NextLook());
 }
 
-TEST_F(GangHoldTest, TheNewTasksOfEachRequestCallFormASeparateGang) {
+TEST_F(GangHoldTest, NewTasksInALaterRequestCallFormASeparateGang) {
   EXPECT_THAT(gangs.Want({AskFor(Attempt(1)), AskFor(Attempt(2))}).want, SizeIs(1));
   EXPECT_THAT(ReadyIn(gangs.Granted({Grant(2, 2), Grant(0, 3)}, begin)), ElementsAre(2));
 }

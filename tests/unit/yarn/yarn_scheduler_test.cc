@@ -306,7 +306,7 @@ const TestRow kSchedules[] = {
      {{"nodes | begin | ask 0 1 | hears granted worker:1#1 3 on 127.0.0.1 | first-ask", "/rack=2 n1=2 *=2 "}}},
     {"AStoppedContainerIsReportedEndedOnlyAfterTheResourceManagerReportsTheEnd",
      {{"run-one | term 2 | node-calls 2 | calls | exchanges 2 | last", "calls: start 2; stop 2 | started 2"},
-      {"end 2 -105 | hears exited 2: stopped, killed | released", "released"}}},
+      {"end 2 -105 | hears exited 2: the application master stopped the container, killed | released", "released"}}},
     {"AContainerStoppedBeforeItsLaunchIsReleased",
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | term 2", ""},
       {"hears exited 2: the container was stopped before it was started, killed | launch 2 0 | exchanges 3 | released "
@@ -326,7 +326,7 @@ const TestRow kSchedules[] = {
     {"ThePreemptionOfAContainerAndTheLossOfItsNodeAreReported",
      {{"run-one | preempt 2 | hears preempting 2 | preempt 2 | exchanges 3 | times preempting 2", "1 times"},
       {"lose-node | end 2 -100 | hears maybe exited 2: the node was lost, node_lost", ""}}},
-    {"AKillMakesTheUncertainEndOfAContainerOnALostNodeCertain",
+    {"TheUncertainEndOfAContainerOnALostNodeBecomesCertainAfterAKill",
      {{"run-one | end 2 -100 | hears maybe exited 2: the node was lost, node_lost | exchanges 5 | last",
        "maybe exited 2: the node was lost, node_lost"},
       {"kill 2 | kill 2 | hears exited 2: the node was lost, node_lost | exchanges 5", ""},
@@ -339,7 +339,7 @@ const TestRow kSchedules[] = {
     {"TheEndOfAContainerOnALostNodeIsCertainAtOnceIfTheNodeAnsweredTheStop",
      {{"run-one | kill 2 | node-calls 2 | exchanges 2 | end 2 -100 | hears exited 2: the node was lost, killed", ""},
       {"times maybe exited", "0 times"}}},
-    {"AContainerRequestAboveTheClusterMaximumEndsItsAttemptWithBothAmountsInTheError",
+    {"AContainerRequestAboveTheMaximumEndsItsAttemptAndTheErrorNamesBothAmounts",
      {{"begin | hears reached 0 | ask 0 65536MB | hears granted worker:0#1 refused-1 on  | launch last 0", ""},
       {"hears exited refused-1: 65536 MB of memory is above 8192 MB, the maximum for a container in this cluster, "
        "user_config",
@@ -353,20 +353,23 @@ const TestRow kSchedules[] = {
      {{"refuses YarnException | begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1", ""}}},
     {"ContainersOfAnEarlierMasterAttemptStayRunningAndCanBeStopped",
      {{"kept 7 | begin | hears reached 1 | term 7 | node-calls 1 | calls", "calls: stop 7"},
-      {"end 7 -105 | hears exited 7: stopped, killed | forgets | registers 2 | settle | term 7 | settle | last | calls",
-       "exited 7: stopped, killed | calls: stop 7"}}},  // the container was listed once more
+      {"end 7 -105 | hears exited 7: the application master stopped the container, killed | forgets | registers 2 | "
+       "settle | term 7 | settle | last | calls",
+       // The container was listed once more.
+       "exited 7: the application master stopped the container, killed | calls: stop 7"}}},
     {"AContainerOfAnEarlierMasterAttemptIsReleasedIfNoTaskOwnsTheContainer",
      {{"kept 7 | unknown 7 | begin | hears reached 0 | releases 7 | settle | heard", "heard: reached 0"}}},
     {"AContainerThatEndedBetweenTwoMasterAttemptsIsReported",
      {{"end 7 3 | begin | hears exited 7: exit code 3 | end 7 3 | exchanges 3 | times exited", "1 times"},
       {"end 8 -100 | hears maybe exited 8: the node was lost, node_lost | kill 8", ""},
       {"hears exited 8: the node was lost, node_lost", ""}}},
-    {"AMasterProcessThatReplacesAnotherAfterASingleAllocateCallGetsItsContainers",
+    {"AMasterProcessRestartedAfterASingleAllocateCallReceivesContainers",
      {{"begin | exchanges 1 | next-process | ask 0 | hears granted worker:0#1 2 on 127.0.0.1", ""}}},
     {"ARestartedMasterProcessRetainsTheContainersOfItsAttempt",
      {{"run-one | exchanges 2 | next-process | hears reached 1 | kill 2 | node-calls 2 | calls",
        "calls: start 2; stop 2"},
-      {"end 2 -105 | hears exited 2: stopped, killed | released | registrations", "released | 2 registrations"}}},
+      {"end 2 -105 | hears exited 2: the application master stopped the container, killed | released | registrations",
+       "released | 2 registrations"}}},
     {"ARestartedMasterProcessStartsAContainerGrantedBeforeTheRestart",
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | next-process | hears reached 0 | launch 2 0", ""},
       {"hears started 2 | calls", "calls: start 2"}}},
@@ -385,7 +388,7 @@ const TestRow kSchedules[] = {
        "heard: reached 0"}}},
     {"ThePendingReasonIsReportedUntilTheContainersAreGranted",
      {{"run-one | granting no | ask 1 2", ""},
-      {"hears delayed: waits for 2 of 3 containers: queue root.ml leaves the job 0 MB of memory, and a container "
+      {"hears delayed: waits for 2 of 3 containers: queue root.ml has 0 MB of memory left for the job, and a container "
        "requests 256 MB of memory",
        ""},
       {"granting yes | hears delayed: ", ""}}},
@@ -396,14 +399,14 @@ const TestRow kSchedules[] = {
        ""}}},
     {"APendingReasonNamesTheLimitOfTheQueue",
      {{"nodes | queue-is 50 50 | granting no | begin | ask 0", ""},
-      {"hears delayed: waits for 1 of 1 container: queue root.ml leaves the job 0 MB of memory, and a container "
+      {"hears delayed: waits for 1 of 1 container: queue root.ml has 0 MB of memory left for the job, and a container "
        "requests "
        "256 MB of memory: the queue is at its limit (maximum-capacity)",
        ""}}},
     // At first only container 2 of the gang's two is granted.
     {"ContainersOfAGangAreHandedOutOnceAllAreGranted",
      {{"hold 60000 | grants 1 | begin | ask 0 1 | granted-in-all 1 | exchanges 2 | times granted", "0 times"},
-      {"hears delayed: waits for 1 of 2 containers: queue root.ml leaves the job 0 MB of memory, and a container "
+      {"hears delayed: waits for 1 of 2 containers: queue root.ml has 0 MB of memory left for the job, and a container "
        "requests 256 MB of memory",
        ""},
       {"grants 2 | hears granted worker:0#1 2 on 127.0.0.1 | hears granted worker:1#1 3 on 127.0.0.1", ""}}},

@@ -42,7 +42,7 @@ exit $code
 """
 
 
-def a_worker_that_dies_before_the_submits_answer_hands_its_job_to_the_next_try(airflow):
+def the_next_try_continues_with_a_job_whose_worker_died_during_the_submit(airflow):
     marks = connection(airflow, "tony_held_after", HELD_AFTER)
     run = airflow.trigger("worker_kill9_in_submit")
     train = run.task("train")
@@ -91,7 +91,7 @@ def succeeded(airflow, job):
     common.wait_for(f"the end of {job}", lambda: airflow.sandbox.tony("status", job)["state"] == "SUCCEEDED")
 
 
-def a_stalled_worker_does_not_disturb_its_successor(airflow):
+def a_stalled_worker_that_wakes_up_does_not_disturb_the_next_try(airflow):
     run = airflow.trigger("stalled_worker")
     train = run.task("train")
     wait_running(train)
@@ -117,7 +117,7 @@ def a_stalled_worker_does_not_disturb_its_successor(airflow):
     assert train.xcoms()["return_value"] == {"model_path": "/models/stalled"}, train.xcoms()
 
 
-def an_outage_of_the_server_ends_no_job(airflow):
+def an_outage_of_airflows_server_ends_no_job(airflow):
     """Airflow 3 gives up the task after half a minute; Airflow 2 does not need its server for the task."""
     run = airflow.trigger("server_away")
     train = run.task("train")
@@ -140,7 +140,7 @@ def an_outage_of_the_server_ends_no_job(airflow):
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def a_retry_on_a_machine_without_its_job_reports_that(airflow):
+def a_retry_on_another_machine_reports_that_the_job_is_not_there(airflow):
     """Two homes stand for two machines: a job in one home is unknown in the other."""
     sandbox = airflow.sandbox
     connection(airflow, "tony_of_two_homes", '#!/bin/sh\nexec {tony} "$@"\n')
@@ -166,7 +166,7 @@ def a_retry_on_a_machine_without_its_job_reports_that(airflow):
     expect_gone(train, first)
 
 
-def a_deferred_tasks_job_survives_its_am_and_keeper(airflow):
+def the_job_of_a_deferred_task_survives_the_death_of_its_am_and_keeper(airflow):
     run = airflow.trigger("am_keeper_kill9")
     train = run.task("train")
     wait_deferred(train)
@@ -238,7 +238,7 @@ def jobs_survive_the_death_of_the_scheduler(airflow):
     kill(*(pid for pid in orphans if pid in airflow.sandbox.processes()))  # clients that wait for the dead process
 
 
-def a_job_that_succeeds_during_an_outage_is_adopted(airflow):
+def a_job_that_succeeds_during_an_outage_of_airflow_is_adopted(airflow):
     run = airflow.trigger("ended_unseen")
     deferred, running = run.task("deferred"), run.task("running")
     wait_deferred(deferred)
@@ -262,7 +262,7 @@ def a_job_that_succeeds_during_an_outage_is_adopted(airflow):
     assert running.row()["try_number"] == 2, running.row()
 
 
-def a_job_without_any_watcher_is_abandoned(airflow):
+def a_job_is_killed_as_abandoned_after_all_airflow_daemons_died(airflow):
     run = airflow.trigger("nobody_left")
     train = run.task("train")
     wait_deferred(train)
@@ -284,16 +284,16 @@ def a_job_without_any_watcher_is_abandoned(airflow):
 
 TOGETHER = {
     "one_request_each_night": a_retry_adopts_no_result_of_another_run_if_the_first_try_never_submitted,
-    "am_keeper_kill9": a_deferred_tasks_job_survives_its_am_and_keeper,
-    "stalled_worker": a_stalled_worker_does_not_disturb_its_successor,
-    "two_homes": a_retry_on_a_machine_without_its_job_reports_that,
-    "worker_kill9_in_submit": a_worker_that_dies_before_the_submits_answer_hands_its_job_to_the_next_try,
+    "am_keeper_kill9": the_job_of_a_deferred_task_survives_the_death_of_its_am_and_keeper,
+    "stalled_worker": a_stalled_worker_that_wakes_up_does_not_disturb_the_next_try,
+    "two_homes": a_retry_on_another_machine_reports_that_the_job_is_not_there,
+    "worker_kill9_in_submit": the_next_try_continues_with_a_job_whose_worker_died_during_the_submit,
 }
 ALONE = {
     "triggerer_sigterm": stopping_a_triggerer_ends_no_job,
     "stalled_triggerer": a_stalled_triggerer_ends_no_job,
     "scheduler_kill9": jobs_survive_the_death_of_the_scheduler,
-    "server_away": an_outage_of_the_server_ends_no_job,
-    "ended_unseen": a_job_that_succeeds_during_an_outage_is_adopted,
-    "nobody_left": a_job_without_any_watcher_is_abandoned,
+    "server_away": an_outage_of_airflows_server_ends_no_job,
+    "ended_unseen": a_job_that_succeeds_during_an_outage_of_airflow_is_adopted,
+    "nobody_left": a_job_is_killed_as_abandoned_after_all_airflow_daemons_died,
 }

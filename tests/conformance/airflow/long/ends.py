@@ -13,7 +13,7 @@ import common
 from .expect import HELD_BEFORE, connection, ends, expect_ends, expect_gone, wait_deferred, wait_running
 
 
-def a_failed_job_is_tried_again_and_what_follows_does_not_run(airflow):
+def a_failing_task_is_retried_and_its_downstream_task_does_not_run(airflow):
     run = airflow.trigger("fail_retry")
     run.wait("failed")
     train = run.task("train")
@@ -26,14 +26,14 @@ def a_failed_job_is_tried_again_and_what_follows_does_not_run(airflow):
         assert "no rows left" in log, log
 
 
-def a_chosen_exit_code_skips_the_task(airflow):
+def an_exit_code_in_skip_on_exit_code_skips_the_task(airflow):
     run = airflow.trigger("skip_exit_code")
     run.wait("success")
     assert (run.task("train").state(), run.task("after").state()) == ("skipped", "skipped")
     expect_ends(run.task("train"), (0, "FAILED"))
 
 
-def each_mapped_instance_has_its_own_job(airflow):
+def each_instance_of_a_mapped_task_has_its_own_job(airflow):
     run = airflow.trigger("mapped")
     tasks = [run.task("train", number) for number in range(3)]
     for task in tasks:
@@ -49,7 +49,7 @@ def each_mapped_instance_has_its_own_job(airflow):
         expect_ends(task, (0, "SUCCEEDED"))
 
 
-def a_job_that_ends_before_its_deferral_runs_once(airflow):
+def a_job_that_ends_while_its_task_defers_runs_only_once(airflow):
     run = airflow.trigger("short_deferral")
     run.wait("success")
     train = run.task("train")
@@ -75,7 +75,7 @@ def simultaneous_submits_under_one_request_id_make_one_job(airflow):
     expect_gone(tasks[0], job)
 
 
-def outputs_and_links_are_there_after_the_end(airflow):
+def outputs_and_links_of_a_job_remain_after_its_end(airflow):
     run = airflow.trigger("outputs_and_links")
     tasks = [run.task("deferred"), run.task("running")]
     wait_deferred(tasks[0])
@@ -143,7 +143,7 @@ def contents(file):
         return b""
 
 
-def a_properties_file_of_azkaban_trains_unchanged(airflow):
+def airflow_trains_a_model_from_an_unchanged_azkaban_properties_file(airflow):
     run = airflow.trigger("properties_file")
     run.wait("success", limit=240)
     train = run.task("train")
@@ -157,7 +157,7 @@ def a_properties_file_of_azkaban_trains_unchanged(airflow):
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def a_jobs_output_is_in_the_task_log_while_it_runs(airflow):
+def the_task_log_shows_the_output_of_a_running_job(airflow):
     run = airflow.trigger("stream_logs")
     tasks = [run.task("deferred"), run.task("running")]
     for task in tasks:
@@ -196,7 +196,7 @@ def an_execution_timeout_kills_the_job_of_a_deferred_task(airflow):
     timed_out(airflow, "timeout_deferred", 20)
 
 
-def a_sensor_in_another_dag_awaits_a_job_that_no_task_awaits(airflow):
+def a_sensor_waits_for_a_job_that_a_task_of_another_dag_submitted(airflow):
     first = airflow.trigger("submit_only")
     train = first.task("train")
     first.wait("success")
@@ -213,7 +213,7 @@ def a_sensor_in_another_dag_awaits_a_job_that_no_task_awaits(airflow):
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def a_dag_can_be_tested_without_daemons_and_trains_each_time(airflow):
+def airflow_dags_test_runs_a_new_job_each_time_without_daemons(airflow):
     """In Airflow 2 a second run of the same day is the same run, deleted and created again."""
     home = airflow.sandbox.folder / "airflow-of-the-test"
     (home / "release").mkdir(parents=True)
@@ -244,16 +244,16 @@ def requests_of(airflow, dag_id):
 
 TOGETHER = {
     "timeout_deferred": an_execution_timeout_kills_the_job_of_a_deferred_task,
-    "mapped": each_mapped_instance_has_its_own_job,
-    "properties_file": a_properties_file_of_azkaban_trains_unchanged,
-    "outputs_and_links": outputs_and_links_are_there_after_the_end,
-    "stream_logs": a_jobs_output_is_in_the_task_log_while_it_runs,
+    "mapped": each_instance_of_a_mapped_task_has_its_own_job,
+    "properties_file": airflow_trains_a_model_from_an_unchanged_azkaban_properties_file,
+    "outputs_and_links": outputs_and_links_of_a_job_remain_after_its_end,
+    "stream_logs": the_task_log_shows_the_output_of_a_running_job,
     "timeout_sync": an_execution_timeout_kills_the_job_of_a_task_that_waits,
-    "fail_retry": a_failed_job_is_tried_again_and_what_follows_does_not_run,
-    "skip_exit_code": a_chosen_exit_code_skips_the_task,
-    "short_deferral": a_job_that_ends_before_its_deferral_runs_once,
+    "fail_retry": a_failing_task_is_retried_and_its_downstream_task_does_not_run,
+    "skip_exit_code": an_exit_code_in_skip_on_exit_code_skips_the_task,
+    "short_deferral": a_job_that_ends_while_its_task_defers_runs_only_once,
     "secrets": no_password_is_in_a_log_a_view_or_a_command_line,
-    "sensors": a_sensor_in_another_dag_awaits_a_job_that_no_task_awaits,
-    "dags_test": a_dag_can_be_tested_without_daemons_and_trains_each_time,
+    "sensors": a_sensor_waits_for_a_job_that_a_task_of_another_dag_submitted,
+    "dags_test": airflow_dags_test_runs_a_new_job_each_time_without_daemons,
 }
 ALONE = {"same_request_at_once": simultaneous_submits_under_one_request_id_make_one_job}  # it uses all the workers

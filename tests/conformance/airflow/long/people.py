@@ -40,7 +40,7 @@ def clear_for_second_job(task, clear):
     raise AssertionError(f"cleared {MOST_CLEARS} times, and no second job")
 
 
-def a_cleared_success_runs_again_as_a_new_job(airflow):
+def clearing_a_successful_task_starts_a_new_job(airflow):
     run = airflow.trigger("clear_after_success")
     train = run.task("train")
     run.wait("success")
@@ -51,7 +51,7 @@ def a_cleared_success_runs_again_as_a_new_job(airflow):
     assert train.xcoms()["return_value"] == {"model_path": f"/models/{train.jobs()[1]}"}, train.xcoms()
 
 
-def marking_success_kills_the_job(airflow):
+def marking_a_running_task_as_success_kills_its_job(airflow):
     run = airflow.trigger("mark_success_running")
     train = run.task("train")
     job = wait_running(train)
@@ -76,7 +76,7 @@ def a_task_that_is_cleared_while_it_runs_gets_a_new_job(airflow):
     expect_ends(train, (0, "KILLED"), (CLEARED_RUNNING[airflow.major] + clears - 1, "SUCCEEDED"))
 
 
-def a_kill_also_stops_a_submit_that_arrives_later(airflow):
+def a_submit_that_arrives_after_a_kill_is_refused(airflow):
     marks = connection(airflow, "tony_held_before", HELD_BEFORE)
     run = airflow.trigger("mark_failed_in_submit")
     train = run.task("train")
@@ -94,7 +94,7 @@ def a_kill_also_stops_a_submit_that_arrives_later(airflow):
     assert not airflow.sandbox.processes(train.request_id)
 
 
-def a_task_cleared_while_deferred_restarts_and_no_late_kill_reaches_it(airflow):
+def a_late_kill_does_not_end_the_new_job_of_a_cleared_deferred_task(airflow):
     run = airflow.trigger("clear_deferred")
     train = run.task("train")
     wait_deferred(train)
@@ -115,9 +115,9 @@ def a_task_cleared_while_deferred_restarts_and_no_late_kill_reaches_it(airflow):
 
 
 TOGETHER = {
-    "mark_success_running": marking_success_kills_the_job,
-    "clear_deferred": a_task_cleared_while_deferred_restarts_and_no_late_kill_reaches_it,
+    "mark_success_running": marking_a_running_task_as_success_kills_its_job,
+    "clear_deferred": a_late_kill_does_not_end_the_new_job_of_a_cleared_deferred_task,
     "clear_running": a_task_that_is_cleared_while_it_runs_gets_a_new_job,
-    "clear_after_success": a_cleared_success_runs_again_as_a_new_job,
-    "mark_failed_in_submit": a_kill_also_stops_a_submit_that_arrives_later,
+    "clear_after_success": clearing_a_successful_task_starts_a_new_job,
+    "mark_failed_in_submit": a_submit_that_arrives_after_a_kill_is_refused,
 }

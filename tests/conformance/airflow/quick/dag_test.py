@@ -101,7 +101,7 @@ print("parsed")
             serialized(module.train.dag)
         self.assertEqual(names, ["example_tony_sensor", "example_tony"])
 
-    def test_two_parses_of_a_dag_file_serialize_to_the_same_dag(self) -> None:
+    def test_parsing_a_dag_file_twice_gives_the_same_serialization(self) -> None:
         """A difference between two parses would create a new version of the Dag every half a minute."""
         file = self.write_dag()
         first, second = serialized(self.parse(file)), serialized(self.parse(file))
@@ -149,7 +149,7 @@ class RenderTest(DagCase):
         tasks = {"w": {"instances": 4, "gpus": None, "untracked": True, "ratio": 0.5}}
         self.assertEqual(self.rendered(self.operator(tasks=tasks)).tasks, tasks)
 
-    def test_a_command_with_a_template_extension_is_not_read_as_a_file(self) -> None:
+    def test_rendering_does_not_replace_a_file_name_by_the_content_of_the_file(self) -> None:
         task = self.rendered(
             self.operator(executes="run.sh", python_venv="venv.json", files=["core-site.xml", "a.job", "x.yaml"])
         )
@@ -181,7 +181,7 @@ class FileTest(DagCase):
         self.assertEqual(document["properties"].strip(), "type=TonYJob\ntony.worker.command=train --epochs 3")
         self.assertEqual(self.world.calls("submit")[0]["cwd"], str(file.parent))
 
-    def test_a_spec_is_accepted_as_json_or_yaml_text_or_file(self) -> None:
+    def test_a_spec_may_be_a_text_or_a_file_in_json_or_yaml(self) -> None:
         folder = self.folder_with("s.tony.json", '{"framework": "{{ run_id }}"}').parent
         self.folder_with("s.tony.yaml", "framework: jax\ntasks: {worker: {instances: 2}}\n")
         cases = {
@@ -195,7 +195,7 @@ class FileTest(DagCase):
                 spec = self.submitted(self.operator(spec=given, directory=str(folder)))["spec"]
                 self.assertEqual(spec, {"name": spec["name"], **want})
 
-    def test_a_missing_properties_file_is_named_before_the_submit(self) -> None:
+    def test_a_missing_properties_file_is_named_in_an_error_before_the_submit(self) -> None:
         with self.assertRaisesRegex(Exception, "nothing.job"):
             self.submitted(self.operator(properties="nothing.job"))
         self.assertNotIn("submit", self.world.verbs())

@@ -25,19 +25,19 @@ class DeferrableCase(QuickCase):
 
 
 class DeferTest(DeferrableCase):
-    def test_a_job_that_succeeds_before_defer_after_never_defers(self) -> None:
+    def test_a_task_does_not_defer_if_its_job_succeeds_within_defer_after(self) -> None:
         self.world.play(outputs={"a": 1})
         self.assertEqual(self.run_operator(deferrable=True, defer_after=5.0), {"a": 1})
         self.assertIn("ack", self.world.verbs())
 
-    def test_a_job_that_fails_before_defer_after_never_defers(self) -> None:
+    def test_a_task_does_not_defer_if_its_job_fails_within_defer_after(self) -> None:
         from tony_airflow.exceptions import TonyJobFailed
 
         self.world.play(timeline=[[0, "FAILED"]])
         with self.assertRaises(TonyJobFailed):
             self.run_operator(deferrable=True, defer_after=5.0)
 
-    def test_a_longer_job_defers_after_the_seconds_of_defer_after(self) -> None:
+    def test_a_task_defers_if_its_job_runs_longer_than_defer_after(self) -> None:
         began = time.monotonic()
         self.deferred(defer_after=1.0, poll_interval=60.0)
         self.assertGreater(time.monotonic() - began, 0.9)
@@ -116,11 +116,13 @@ class ResumeTest(DeferrableCase):
         deferral.kwargs["host"] = "worker-7"
         self.world.play(mischief={"wait": [{"error": 66, "message": "no such job", "always": True}]})
         event = {"kind": "unreachable", "message": "no such job", "job": {}}
-        with self.assertRaisesRegex(Exception, r"no such job; it was submitted on worker-7 \(home .*\), but this is "):
+        where = r"no such job; the job was submitted on worker-7 \(home .*\), but this task runs on "
+        with self.assertRaisesRegex(Exception, where):
             self.resume(again, context, deferral, event)
         deferral.kwargs["host"], home = socket.gethostname(), deferral.kwargs["home"]
         deferral.kwargs["home"] = "/elsewhere"
-        with self.assertRaisesRegex(Exception, rf"\(home /elsewhere\), but this is .* \(home {home}\); run the tasks"):
+        where = rf"\(home /elsewhere\), but this task runs on .* \(home {home}\); run the tasks"
+        with self.assertRaisesRegex(Exception, where):
             self.resume(again, context, deferral, event)
         for known in (home, None):  # 0.1.0 did not store it
             deferral.kwargs["home"] = known
@@ -136,7 +138,7 @@ class ResumeTest(DeferrableCase):
         after = [call["options"].get("--cursor") for call in self.world.calls("logs")][len(read) :]
         self.assertEqual((read[0], after[0]), (None, deferral.kwargs["log_cursor"]))
 
-    def test_a_failure_after_a_deferral_raises_the_same_exception_as_a_failure_in_the_worker(self) -> None:
+    def test_a_failed_job_raises_the_same_exception_before_and_after_a_deferral(self) -> None:
         verdicts: list[tuple[dict[str, Any], dict[str, Any], type, str]] = [
             ({}, {}, Exception, "^played-[0-9] FAILED user_error: worker:0 failed"),
             (
@@ -179,7 +181,7 @@ class ResumeTest(DeferrableCase):
         self.assertIn("kill", self.world.verbs())
         self.assertNotEqual(context["ti"].xcoms.get("final_state"), "SUCCEEDED")
 
-    def test_a_kill_while_the_resumed_task_waits_ends_the_job(self) -> None:
+    def test_killing_a_resumed_task_ends_its_job(self) -> None:
         deferral, again, context = self.deferred()
         before = len(self.world.calls("wait"))
         event = {"kind": "unreachable", "job_id": "played-1", "message": "m"}
@@ -190,7 +192,7 @@ class ResumeTest(DeferrableCase):
         kill, submit = self.world.calls("kill")[0], self.world.calls("submit")[0]
         self.assertEqual(kill["options"]["--if-owner"], submit["options"]["--owner"])
 
-    def test_execution_timeout_minus_a_margin_is_the_deadline_of_the_trigger(self) -> None:
+    def test_the_deadline_of_the_trigger_is_execution_timeout_minus_a_margin(self) -> None:
         for seconds, margin in ((60, 5), (3600, 72)):
             with self.subTest(seconds):
                 limit = datetime.timedelta(seconds=seconds)
@@ -199,10 +201,10 @@ class ResumeTest(DeferrableCase):
                 self.assertAlmostEqual(deferral.trigger.serialize()[1]["deadline"], due, delta=0.1)
                 self.assertIsNone(deferral.timeout)
 
-    def test_without_execution_timeout_there_is_no_deadline(self) -> None:
+    def test_without_execution_timeout_the_trigger_has_no_deadline(self) -> None:
         self.assertIsNone(self.deferred()[0].trigger.serialize()[1]["deadline"])
 
-    def test_on_kill_action_of_the_dag_sets_the_kill_delay_of_the_trigger(self) -> None:
+    def test_the_argument_on_kill_action_sets_the_kill_delay_of_the_trigger(self) -> None:
         delays = {action: self.deferred(on_kill_action=action)[0].trigger.serialize()[1]["kill_delay"]
                   for action in ("cancel", "cancel_unless_reattached", "detach")}  # fmt: skip
         self.assertEqual(delays["cancel"], 15)

@@ -302,7 +302,7 @@ def find_verb(options, words, stdin):
     with Store() as world:
         job = newest(world, options["--request-id"])
         if job is None:
-            raise Failure(66, f"request {options['--request-id']}: no job")
+            raise Failure(66, f"request {options['--request-id']} has no job")
         adopter = {"adopter": job["adopter"]} if "adopter" in job else {}
         return answer({"schema": 1, "request_id": job["request_id"], "submission": job["submission"],
                        "job": job["job"], "state": state(job), **adopter})  # fmt: skip
@@ -325,7 +325,7 @@ def ack(options, words, stdin):
     with Store() as world:
         job = find(world, words[0])
         if state(job) not in FINAL:
-            raise Failure(65, f"job {words[0]} has not ended")
+            raise Failure(65, f"job {words[0]} has not ended, so its result cannot be acknowledged")
         mine = options["--owner"] == job.get("adopter", job["owner"])
         job["acked"] = job["acked"] or mine
     return answer({"schema": 1, "job": words[0], "acked": mine})

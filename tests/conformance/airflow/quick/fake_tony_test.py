@@ -57,7 +57,7 @@ class FakeTonyTest(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "'job' is a required property"):
             validate("submit", {"schema": 1})
 
-    def test_a_repeated_request_attaches_adopts_or_replaces_by_state_and_submission(self) -> None:
+    def test_a_repeated_submit_attaches_to_or_adopts_or_replaces_the_job(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]])
         first = self.submit("a")
         self.assertEqual(first["decision"], "created")
@@ -69,7 +69,7 @@ class FakeTonyTest(unittest.TestCase):
         self.assertEqual(self.submit("f", submission=1, policy="attach")["decision"], "created")
         self.world.check_answers()
 
-    def test_a_kill_is_remembered_without_a_job_fenced_by_owner_and_planned_with_a_delay(self) -> None:
+    def test_the_answer_to_a_kill_says_remembered_fenced_planned_or_killed(self) -> None:
         self.assertTrue(self.tony("kill", *ID, "--if-owner", "a", "--no-wait")["remembered"])
         self.submit("a", code=77)
         self.world.play(timeline=[[0, "RUNNING"]])

@@ -136,7 +136,7 @@ class ProgramTest(HookCase):
         for nothing in (None, "", "tony"):
             self.assertEqual(self.allowed(nothing), "tony")
 
-    def test_programs_outside_the_allowed_folders_are_refused_by_name(self) -> None:
+    def test_a_program_outside_the_allowed_folders_is_refused(self) -> None:
         self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt/tony/bin")
         for cli in ("/bin/sh", "sh", "bin/tony", "./tony", "/tmp/tony", "/opt/tony/bin2/tony", "/opt/tony/tony",
                     "/opt/tony/bin/../x/tony", "/opt/tony/bin//tony", "/opt/tony/bin/tony/", "/tony"):  # fmt: skip
@@ -156,7 +156,7 @@ class ProgramTest(HookCase):
 
 
 class TroubleTest(HookCase):
-    def test_a_missing_program_is_named_with_the_machine(self) -> None:
+    def test_the_error_for_a_missing_program_names_program_and_machine(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         self.connect(cli="/nowhere/tony")
@@ -221,7 +221,7 @@ class TroubleTest(HookCase):
         self.world.play(mischief={"version": [{"signal": 11}]})
         self.assertIn("11", self.failure(self.hook().version)[1])
 
-    def test_exit_codes_become_exceptions_with_the_runtimes_message(self) -> None:
+    def test_an_exit_code_of_tony_raises_an_exception_with_tonys_message(self) -> None:
         from tony_airflow import exceptions
 
         for code, kind, final in ((65, exceptions.TonyError, True), (66, exceptions.TonyNotFound, False),
@@ -234,7 +234,7 @@ class TroubleTest(HookCase):
                 self.assertEqual(isinstance(error, AirflowFailException), final)
                 self.assertIn(f"it is {code}", message)
 
-    def test_a_submit_that_hangs_is_ended_at_its_limit(self) -> None:
+    def test_a_submit_that_hangs_is_ended_at_its_time_limit(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         self.world.play(mischief={"submit": [{"hang": True, "deaf": True}]})
@@ -255,7 +255,7 @@ class TroubleTest(HookCase):
         self.failure(lambda: self.hook().kill(Order("r", "o"), "enough"))
         self.assertLess(time.monotonic() - began, 3.0)
 
-    def test_the_limit_of_a_kill_command_is_below_the_5_seconds_of_airflow_3(self) -> None:
+    def test_the_time_limit_of_a_kill_command_is_below_airflows_limit_of_5_seconds(self) -> None:
         from tony_airflow.hooks import tony
 
         self.patches["hooks.tony.KILL_LIMIT"].stop()

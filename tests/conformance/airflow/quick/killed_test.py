@@ -50,7 +50,7 @@ class KilledTest(QuickCase):
 
         return [fake_tony.state(job) for job in self.world.jobs]
 
-    def test_a_kill_during_the_wait_ends_the_job_as_its_owner(self) -> None:
+    def test_killing_a_waiting_task_kills_its_job_with_the_owner_of_the_submit(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("wait"))
             task = self.operator(request_id=f"r{raises}")
@@ -66,7 +66,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_a_kill_before_the_submit_recorded_its_job_leaves_no_job(self) -> None:
+    def test_killing_a_task_before_its_submit_records_the_job_leaves_no_job(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("submit"))
             self.world.play(timeline=ENDLESS, mischief={"submit": [{"delay": 1.0, "always": True}]})
@@ -81,7 +81,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_a_kill_after_the_submit_recorded_its_job_ends_the_job(self) -> None:
+    def test_killing_a_task_after_its_submit_recorded_the_job_ends_the_job(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.jobs)
             self.world.play(timeline=ENDLESS, mischief={"submit": [{"delay": 1.0, "after": True, "always": True}]})
@@ -91,7 +91,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_a_kill_before_the_submit_leaves_no_job_running(self) -> None:
+    def test_killing_a_task_before_its_submit_leaves_no_job_running(self) -> None:
         task = self.operator()
         task.on_kill()
         with self.assertRaises(Exception):
@@ -99,7 +99,7 @@ class KilledTest(QuickCase):
         if self.world.jobs:
             wait_until("the job is killed", lambda: self.states()[-1] == "KILLED", limit=2.0)
 
-    def test_on_kill_before_the_task_started_makes_no_call_of_tony(self) -> None:
+    def test_on_kill_before_the_task_starts_does_not_call_tony(self) -> None:
         self.operator().on_kill()
         self.assertEqual(self.world.calls(), [])
 
@@ -116,7 +116,7 @@ class KilledTest(QuickCase):
             self.execute(task)
         self.assertLess(time.monotonic() - began[0], 3.0)
 
-    def test_a_query_of_60_seconds_does_not_delay_the_kill(self) -> None:
+    def test_a_poll_interval_of_60_seconds_does_not_delay_the_kill(self) -> None:
         task = self.operator(poll_interval=60.0)
         began: list[float] = []
 
@@ -129,7 +129,7 @@ class KilledTest(QuickCase):
         self.assertLess(time.monotonic() - began[0], 3.0)
         self.assertIn("kill", self.world.verbs())
 
-    def test_a_kill_of_a_task_with_action_detach_leaves_the_job_running(self) -> None:
+    def test_killing_a_task_with_on_kill_action_detach_leaves_its_job_running(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("wait"))
             task = self.operator(on_kill_action="detach")
@@ -139,7 +139,7 @@ class KilledTest(QuickCase):
 
         self.both_ways(check)
 
-    def test_cancel_unless_reattached_plans_a_kill_with_a_delay(self) -> None:
+    def test_cancel_unless_reattached_delays_the_kill_by_at_least_30_seconds(self) -> None:
         def check(raises: bool) -> None:
             before = len(self.world.calls("wait"))
             task = self.operator(on_kill_action="cancel_unless_reattached")
@@ -191,7 +191,7 @@ class KilledTest(QuickCase):
                 wait_until("the job is killed", lambda: self.states()[-1] == "KILLED")
                 wait_until("no call is left", lambda: not self.world.running())
 
-    def test_a_keyboard_interrupt_of_airflow_dags_test_ends_the_job(self) -> None:
+    def test_ctrl_c_in_airflow_dags_test_ends_the_job(self) -> None:
         def on_term() -> None:
             raise KeyboardInterrupt
 
@@ -238,13 +238,13 @@ class AskedForTest(QuickCase):
 
         return fake_tony.state(self.world.jobs[0]).replace("STOPPING", "KILLED")
 
-    def test_marking_or_clearing_a_task_by_a_user_ends_the_job_at_once(self) -> None:
+    def test_a_user_who_marks_or_clears_a_task_ends_its_job_at_once(self) -> None:
         for state in ("failed", "success", "skipped", "restarting", "removed", None):
             with self.subTest(state):
                 self.assertEqual(self.stopped(state), "KILLED")
                 self.assertNotIn("--delay", self.world.calls("kill")[-1]["options"])
 
-    def test_a_stop_without_a_users_click_keeps_the_job_for_the_next_try(self) -> None:
+    def test_a_stop_that_no_user_requested_leaves_the_job_running_for_the_next_try(self) -> None:
         for state in ("running", "up_for_retry", "scheduled", "queued"):
             with self.subTest(state), self.logged() as lines:
                 self.assertEqual(self.stopped(state), "RUNNING")
@@ -256,7 +256,7 @@ class AskedForTest(QuickCase):
             self.assertEqual(self.stopped(ConnectionError("no route")), "RUNNING")
         self.assertIn("no route", "\n".join(lines))
 
-    def test_the_next_try_continues_with_the_running_job(self) -> None:
+    def test_the_try_after_a_stopped_try_submits_no_second_job(self) -> None:
         self.stopped("running")
         self.world.end()
         task = self.operator(retries=1)
@@ -267,7 +267,7 @@ class AskedForTest(QuickCase):
         for state in ("running", ConnectionError("no route")):
             self.assertEqual(self.stopped(state, retries=0), "KILLED")
 
-    def test_cancel_unless_reattached_plans_the_kill_in_120_seconds(self) -> None:
+    def test_cancel_unless_reattached_delays_the_kill_by_120_seconds(self) -> None:
         for state in ("running", "failed"):
             self.assertEqual(self.stopped(state, on_kill_action="cancel_unless_reattached"), "RUNNING")
             self.assertEqual(self.world.calls("kill")[-1]["options"]["--delay"], "120")

@@ -61,7 +61,7 @@ class MemoryTest(MemoryCase):
         self.run_try(store, durable=False)
         self.assertEqual(store.writes, [])
 
-    def test_durable_without_a_store_has_no_effect_and_warns(self) -> None:
+    def test_the_argument_durable_without_a_store_causes_only_a_warning(self) -> None:
         self.assertIn("durable has no effect before Airflow 3.3", "\n".join(self.run_try(durable=True)))
         self.assertNotIn("durable", "\n".join(self.run_try(Store(self), durable=True)))
 
@@ -72,7 +72,7 @@ class MemoryTest(MemoryCase):
             self.skipTest("no task state store in this Airflow")
         self.assertLessEqual({"get", "set"}, set(vars(TaskStateStoreAccessor)))
 
-    def test_a_try_that_fails_between_submit_and_storing_leaves_one_job(self) -> None:
+    def test_a_try_that_fails_before_it_stores_its_job_id_causes_no_second_job(self) -> None:
         """The request id is chosen before the submit, so no job can be made that a later try cannot find."""
         store = Store(self)
         self.world.play(timeline=[[0, "RUNNING"]], mischief={"submit": [{"delay": 0.3, "after": True}]})
@@ -101,7 +101,7 @@ class ElsewhereTest(MemoryCase):
         self.begun_elsewhere(store)
         with self.assertRaises(TonyElsewhere) as raised:
             self.run_try(store, number=2, host="worker-2")
-        for part in ("played-1", "worker-1", "worker-2", "queue of one machine"):
+        for part in ("played-1", "worker-1", "worker-2", "queue that only one machine serves"):
             self.assertIn(part, str(raised.exception))
         self.assertIsInstance(raised.exception, TonyTransportError)  # a third try may run on the first machine again
         self.assertEqual(len(self.world.calls("submit")), 1)
@@ -148,7 +148,7 @@ class ElsewhereTest(MemoryCase):
         self.world.remove_jobs()
         lines = "\n".join(self.run_try(number=2, host="worker-2"))
         self.assertIn("no job of an earlier try is known on worker-2 (home /h)", lines)
-        self.assertIn("queue of one machine", lines)
+        self.assertIn("queue that only one machine serves", lines)
 
     def test_a_retry_on_the_same_machine_after_a_failed_job_reports_no_missing_job(self) -> None:
         self.world.play(timeline=[[0, "FAILED"]])

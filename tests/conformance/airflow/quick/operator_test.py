@@ -78,7 +78,7 @@ class SuccessTest(QuickCase):
         self.run_operator(**given, files=["r.txt"])
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), {**given, "resources": ["r.txt"]})
 
-    def test_the_job_document_omits_members_that_were_not_given_except_the_name(self) -> None:
+    def test_the_job_document_has_only_the_given_members_and_a_default_name(self) -> None:
         task = self.operator(executes="train.py")
         self.execute(task)
         wanted = {"executes": "train.py", "spec": {"name": f"flow.{task.task_id}"}}
@@ -184,7 +184,7 @@ class FailureTest(QuickCase):
             self.first_line(error), "played-1 FAILED user_error: worker:0 failed: exit code 3 (user_error)"
         )
 
-    def test_each_failure_class_that_would_fail_again_is_not_retried(self) -> None:
+    def test_permanent_failure_classes_are_not_retried(self) -> None:
         from tony_airflow.exceptions import TonyJobFailedNoRetry
 
         for name in ("user_config", "spec_invalid", "oom", "auth"):
@@ -196,13 +196,13 @@ class FailureTest(QuickCase):
                 self.assertIsInstance(error, AirflowFailException)
                 self.assertRegex(self.first_line(error), f"^played-[0-9]+ FAILED {name}: it is {name}$")
 
-    def test_each_failure_class_that_may_succeed_later_is_retried(self) -> None:
+    def test_possibly_transient_failure_classes_are_retried(self) -> None:
         for name in ("node_lost", "preempted", "infra", "hung", "timeout", "quota", "user_error"):
             with self.subTest(name):
                 self.world.play(timeline=FAILED, verdict={"class": name, "retryable": True, "message": "m"})
                 self.assertNotIsInstance(self.failure(), AirflowFailException)
 
-    def test_failure_classes_in_non_retryable_are_not_retried(self) -> None:
+    def test_failure_classes_in_the_argument_non_retryable_are_not_retried(self) -> None:
         self.world.play(timeline=FAILED)
         self.assertIsInstance(self.failure(non_retryable=["user_error"]), AirflowFailException)
 
@@ -226,7 +226,7 @@ class FailureTest(QuickCase):
                 self.assertIsInstance(self.failure(skip_on_exit_code=codes), AirflowSkipException)
         self.assertNotIsInstance(self.failure(skip_on_exit_code=4), AirflowSkipException)
 
-    def test_skip_on_exit_code_0_matches_exit_code_0_and_no_signal(self) -> None:
+    def test_skip_on_exit_code_matches_exit_code_0_and_ignores_signal_numbers(self) -> None:
         self.world.play(timeline=FAILED, verdict={"exit_code": 0})
         self.assertIsInstance(self.failure(skip_on_exit_code=0), AirflowSkipException)
         self.world.play(timeline=FAILED, verdict={"exit_code": None, "signal": 3})
@@ -248,7 +248,7 @@ class FailureTest(QuickCase):
         self.assertIsInstance(error, AirflowFailException)
         self.assertIn("tasks.worker.memory: lots", self.first_line(error))
 
-    def test_an_outage_longer_than_submit_timeout_fails_the_task_with_a_retry(self) -> None:
+    def test_a_task_fails_and_may_retry_after_an_outage_longer_than_submit_timeout(self) -> None:
         from tony_airflow.exceptions import TonyTransportError
 
         self.world.play(mischief={"submit": [{"error": 69, "message": "no store", "always": True}]})
@@ -281,14 +281,14 @@ class IdentityTest(QuickCase):
         self.execute(task, self.context(task, **values))
         return self.world.calls("submit")[-1]["options"]
 
-    def test_reattach_sets_on_existing_of_the_submit_of_a_later_try(self) -> None:
+    def test_the_argument_reattach_sets_the_option_on_existing_of_later_tries(self) -> None:
         for word, policy in (("running_or_succeeded", "adopt"), ("running", "attach"), ("never", "never")):
             with self.subTest(word):
                 later = {"try_number": 2, "max_tries": 1}
                 options = self.submitted(self.operator(reattach=word, retries=1), **later)
                 self.assertEqual((options["--on-existing"], options.get("--first-try")), (policy, None))
 
-    def test_durable_sets_on_existing_of_the_submit_of_a_later_try(self) -> None:
+    def test_the_argument_durable_sets_the_option_on_existing_of_later_tries(self) -> None:
         later = {"try_number": 2, "max_tries": 1}
         for durable, policy in ((None, "adopt"), (True, "adopt"), (False, "never")):
             with self.subTest(durable=durable):
@@ -343,7 +343,7 @@ class IdentityTest(QuickCase):
     def test_a_request_id_from_the_dag_is_used_unchanged(self) -> None:
         self.assertEqual(self.submitted(self.operator(request_id="model-2026"))["--request-id"], "model-2026")
 
-    def test_the_watch_timeout_is_set_only_if_given(self) -> None:
+    def test_a_task_that_does_not_wait_sets_no_watch_timeout_by_default(self) -> None:
         self.assertEqual(self.submitted(self.operator(watch_timeout=60))["--watch-timeout"], "60")
         self.assertNotIn("--watch-timeout", self.submitted(self.operator(wait_for_completion=False)))
         bounded = self.operator(wait_for_completion=False, watch_timeout=60)
@@ -387,7 +387,7 @@ class IdentityTest(QuickCase):
         self.execute(edited)
         self.assertEqual(len(self.world.jobs), 2)
 
-    def test_all_tries_and_tasks_of_a_dag_run_share_a_run_token_that_a_recreated_run_changes(self) -> None:
+    def test_all_tries_and_tasks_share_a_run_token_only_within_one_dag_run(self) -> None:
         def run(task_id: str = "train", **values: Any) -> Any:
             return self.submitted(self.operator(task_id=task_id, retries=1), **values)["--run"]
 
@@ -529,7 +529,7 @@ class ArgumentsTest(QuickCase):
             }
             self.assertEqual(known & set(inspect.signature(ours.__init__).parameters), set(), ours.__name__)
 
-    def test_the_operator_passes_on_airflows_pool_and_priority(self) -> None:
+    def test_the_operator_accepts_airflows_pool_and_priority_weight(self) -> None:
         task = self.operator(pool="gpus", priority_weight=3, queue="cluster")
         self.assertEqual((task.pool, task.priority_weight), ("gpus", 3))
         self.assertEqual(self.operator(task_id="other").queue, "default")

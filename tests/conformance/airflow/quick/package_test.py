@@ -160,7 +160,7 @@ class InstalledTest(unittest.TestCase):
             entry_points["apache_airflow_provider"]["provider_info"], "tony_airflow.get_provider_info:get_provider_info"
         )
 
-    def test_the_tony_program_of_an_installed_wheel_is_found_without_path(self) -> None:
+    def test_the_hook_finds_the_wheels_tony_program_even_if_path_lacks_its_folder(self) -> None:
         """A service of Airflow lacks the environment's folder in its $PATH, and the connection has no `cli`."""
         ask = "import sys; sys.path.append(sys.argv[1])\nfrom tony_airflow.hooks.tony import TonyHook\nprint(TonyHook().version())"
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(HOME), "AIRFLOW_HOME": str(HOME)}
@@ -186,7 +186,7 @@ class InstalledTest(unittest.TestCase):
         complaints = [line for line in about_us if any(sign in line for sign in signs)]
         self.assertEqual(complaints, [])
 
-    def test_a_stored_dag_has_its_links(self) -> None:
+    def test_a_deserialized_dag_has_the_links_of_its_tasks(self) -> None:
         self.assertIn("links: ['TonY TensorBoard', 'TonY job', 'TonY logs']", run([sys.executable, "-c", READ_LINKS], self.site))
 
 
@@ -233,7 +233,7 @@ class ContentTest(unittest.TestCase):
         loaded = run([sys.executable, "-c", IMPORT_ALL, *self.modules()], PROVIDER).splitlines()[-1].split()
         self.assertEqual(sorted(loaded), self.modules())
 
-    def test_only_compat_py_imports_airflow_and_only_its_public_modules(self) -> None:
+    def test_only_compat_py_imports_airflow_and_imports_only_public_modules(self) -> None:
         for file in (PROVIDER / "tony_airflow").rglob("*.py"):
             if EXAMPLES in file.parents:
                 continue

@@ -42,7 +42,7 @@ class RetryPolicyTest(QuickCase):
                     self.assertTrue(decision.reason.startswith(f"{outcome}: "))
 
     @unittest.skipUnless(RetryAction, "retry policies begin with Airflow 3.3")
-    def test_the_policy_retries_an_unreachable_tony(self) -> None:
+    def test_the_policy_retries_tasks_that_cannot_reach_tony(self) -> None:
         from tony_airflow.exceptions import TonyElsewhere, TonyTransportError
 
         for kind in (TonyTransportError, TonyElsewhere):

@@ -95,5 +95,5 @@ class MaskTest(QuickCase):
         masked = self.masked(env=env, conf=conf, spec=spec)
         self.assertEqual(masked, {f"sesame-{number}" for number in range(1, 5)})
 
-    def test_other_values_and_secrets_of_at_most_4_characters_are_not_masked(self) -> None:
+    def test_ordinary_values_and_secrets_of_at_most_4_characters_are_not_masked(self) -> None:
         self.assertEqual(self.masked(env={"A": "1", "N": "shard", "PASSWORD": "1234", "TOKEN": ""}), set())

@@ -52,7 +52,7 @@ class SensorTest(QuickCase):
                 self.assertEqual(len(self.world.calls("ack")) - before, acknowledges)
                 self.assertTrue(self.world.jobs[-1]["acked"])
 
-    def test_a_failed_acknowledgement_is_only_a_warning(self) -> None:
+    def test_the_sensor_succeeds_with_a_warning_if_its_acknowledgement_fails(self) -> None:
         self.world.play(outputs={"a": 1}, mischief={"ack": [{"error": 69, "message": "no store", "always": True}]})
         self.execute(self.operator(request_id="r", wait_for_completion=False))
         with self.logged() as lines:

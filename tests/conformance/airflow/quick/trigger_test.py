@@ -110,7 +110,7 @@ class EventTest(TriggerCase):
         self.assertIn(f"waiting for job {trigger.job_id}", text)
         self.assertIn(f"job {trigger.job_id}: ended: worker:0 failed", text)
 
-    def test_the_trigger_yields_no_event_before_not_before(self) -> None:
+    def test_the_trigger_yields_no_event_before_the_time_not_before(self) -> None:
         not_before = time.time() + 1.0
         trigger = self.trigger(not_before=not_before)
         self.world.end()
@@ -184,7 +184,7 @@ class CancelTest(TriggerCase):
         self.in_loop(work)
         self.expect_nothing_left()
 
-    def test_on_kill_of_a_trigger_kills_with_owner_watcher_and_delay(self) -> None:
+    def test_on_kill_of_a_trigger_passes_owner_watcher_and_delay_to_tony_kill(self) -> None:
         async def work() -> None:
             trigger = self.trigger(kill_delay=15)
             task = asyncio.create_task(self.first(trigger))

@@ -30,7 +30,7 @@ def expect_own(path, user, mode):
     assert (found.st_uid, oct(stat.S_IMODE(found.st_mode))) == (user.pw_uid, oct(mode)), path
 
 
-def two_users_train_at_once_each_in_a_home_of_its_own(azkaban):
+def steps_of_two_users_train_at_the_same_time_in_separate_homes(azkaban):
     both = (azkaban.ann, azkaban.bob)
     executions = [azkaban.run(project("1.0", [held_as(user)]), "train") for user in both]
     jobs = [execution.running("train") for execution in executions]
@@ -51,7 +51,7 @@ def two_users_train_at_once_each_in_a_home_of_its_own(azkaban):
         assert status_for(azkaban, user, job)["acked"], "Azkaban has taken the result"
 
 
-def the_outputs_of_one_users_step_are_the_next_users_properties(azkaban):
+def outputs_of_one_users_step_become_properties_of_another_users_step(azkaban):
     train = tony("train", "echo '{\"model\": \"/models/7\"}' > $TONY_OUTPUT_FILE",
                  properties={"user.to.proxy": azkaban.ann.pw_name})  # fmt: skip
     deploy = {**command("deploy", "", after=["train"]), "command": "echo deployed ${tony.model.path}",
@@ -61,7 +61,7 @@ def the_outputs_of_one_users_step_are_the_next_users_properties(azkaban):
     assert "deployed /models/7" in execution.log("deploy"), execution.log("deploy")
 
 
-def a_users_cancelled_step_leaves_nothing(azkaban):
+def a_cancelled_step_of_a_user_leaves_no_process(azkaban):
     execution = azkaban.run(project("1.0", [held_as(azkaban.ann)]), "train")
     job = execution.running("train")
     execution.cancel()
@@ -70,7 +70,7 @@ def a_users_cancelled_step_leaves_nothing(azkaban):
     assert status_for(azkaban, azkaban.ann, job)["state"] == "KILLED"
 
 
-def a_retry_of_a_user_goes_on_with_the_job_of_a_process_that_died(azkaban):
+def a_retry_of_a_users_step_continues_with_the_job_after_its_process_died(azkaban):
     execution = azkaban.run(project("1.0", [held_as(azkaban.bob, retries=1)]), "train")
     job = execution.running("train")
     os.kill(execution.adapter("train"), signal.SIGKILL)
@@ -80,7 +80,7 @@ def a_retry_of_a_user_goes_on_with_the_job_of_a_process_that_died(azkaban):
     assert (execution.folder / "starts").read_text() == f"{job}\n"
 
 
-def a_home_of_another_user_is_refused_with_the_fix(azkaban):
+def a_step_whose_home_belongs_to_another_user_fails_and_names_the_fix(azkaban):
     """The home looks as if the first user's step had made it."""
     taken = azkaban.sandbox.folder / "taken"
     taken.mkdir()
@@ -114,15 +114,15 @@ def the_doctor_checks_the_users_who_run_steps(azkaban):
     assert refused["health"] == "fail" and str(closed) in refused["text"], refused
 
 
-def the_doctor_distinguishes_unreadable_from_missing_files(azkaban):
+def the_doctor_warns_about_files_that_it_may_not_read(azkaban):
     server = ("--executor", str(azkaban.executor.process.pid))
     hidden = doctor(azkaban, *server, user=azkaban.bob)["execute.as.user"]
     assert hidden["health"] == "warn" and "is not visible to you" in hidden["text"], hidden
     assert "as root" in hidden["advice"], hidden
 
 
-CHECKS = [two_users_train_at_once_each_in_a_home_of_its_own, a_users_cancelled_step_leaves_nothing,
-          a_retry_of_a_user_goes_on_with_the_job_of_a_process_that_died,
-          the_outputs_of_one_users_step_are_the_next_users_properties,
-          a_home_of_another_user_is_refused_with_the_fix, the_doctor_checks_the_users_who_run_steps,
-          the_doctor_distinguishes_unreadable_from_missing_files]  # fmt: skip
+CHECKS = [steps_of_two_users_train_at_the_same_time_in_separate_homes, a_cancelled_step_of_a_user_leaves_no_process,
+          a_retry_of_a_users_step_continues_with_the_job_after_its_process_died,
+          outputs_of_one_users_step_become_properties_of_another_users_step,
+          a_step_whose_home_belongs_to_another_user_fails_and_names_the_fix, the_doctor_checks_the_users_who_run_steps,
+          the_doctor_warns_about_files_that_it_may_not_read]  # fmt: skip

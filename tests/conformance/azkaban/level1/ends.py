@@ -30,7 +30,7 @@ def held(step, properties=None):
     return tony(step, f'echo "$TONY_JOB_ID" >> "$HERE/{step}.starts"; {HOLD}', properties=properties)
 
 
-def a_cancelled_step_leaves_nothing(azkaban):
+def a_cancelled_step_ends_its_job_and_leaves_no_process(azkaban):
     execution = azkaban.run(project("2.0", [held("train"), command("deploy", "true", after=["train"])]), "flow")
     job = execution.running("train")
     execution.cancel()
@@ -43,7 +43,7 @@ def a_cancelled_step_leaves_nothing(azkaban):
     assert state(azkaban, job) == "KILLED"
 
 
-def two_steps_that_ignore_sigterm_are_cancelled_together(azkaban):
+def two_cancelled_steps_that_ignore_sigterm_end_within_30_seconds(azkaban):
     steps = [tony(name, f"trap '' TERM; {HOLD}") for name in ("left", "right")]
     execution = azkaban.run(project("1.0", [*steps, command("both", "true", after=["left", "right"])]), "both")
     jobs = [execution.running("left"), execution.running("right")]
@@ -54,7 +54,7 @@ def two_steps_that_ignore_sigterm_are_cancelled_together(azkaban):
     assert time.monotonic() - start < 30
 
 
-def a_retry_runs_a_failed_job_again(azkaban):
+def the_retry_of_a_failed_step_runs_a_new_job(azkaban):
     script = 'echo try >> "$HERE/tries"; [ $(wc -l < "$HERE/tries") = 2 ]'
     step = tony("train", script, properties={"retries": 1, "retry.backoff": 100})
     execution = azkaban.run(project("2.0", [step]), "flow")
@@ -64,7 +64,7 @@ def a_retry_runs_a_failed_job_again(azkaban):
     assert execution.job("train", 0) != execution.job("train", 1)
 
 
-def a_retry_after_the_death_of_the_process_goes_on_with_the_job(azkaban):
+def a_retry_continues_with_the_job_after_the_steps_process_died(azkaban):
     execution = azkaban.run(project("1.0", [held("train", {"retries": 1})]), "train")
     job = execution.running("train")
     os.kill(execution.adapter("train"), signal.SIGKILL)
@@ -74,7 +74,7 @@ def a_retry_after_the_death_of_the_process_goes_on_with_the_job(azkaban):
     ran_once(azkaban, execution, "train", job)
 
 
-def a_job_without_a_retry_is_abandoned(azkaban):
+def a_job_whose_step_died_is_killed_as_abandoned_without_a_retry(azkaban):
     step = held("train", {"tony.azkaban.watch-timeout": 3})
     execution = azkaban.run(project("2.0", [step]), "flow")
     job = execution.running("train")
@@ -114,7 +114,7 @@ def jobs_outlive_the_executor_server(azkaban):
         second.close()
 
 
-def a_repeated_execution_number_is_another_execution(azkaban):
+def executions_with_the_same_number_have_separate_jobs(azkaban):
     """This happens with two servers that share a home, and after the database was replaced: project, flow, step and
     number are the same."""
     other = Executor(azkaban.sandbox, "azkaban-other")
@@ -134,7 +134,7 @@ def a_repeated_execution_number_is_another_execution(azkaban):
         other.close()
 
 
-def a_newer_execution_replaces_an_older_ones_job_if_configured(azkaban):
+def a_newer_execution_replaces_the_job_of_an_older_execution_if_configured(azkaban):
     told = {"tony.azkaban.replace-older": "true", "azkaban.url": "http://az.example:8081", "retries": 1}
     older = azkaban.run(project("1.0", [held("replaced", told)]), "replaced")
     old_job = older.running("replaced")
@@ -169,8 +169,14 @@ def the_attachment_describes_the_job(azkaban):
     assert (attached["job"], attached["state"]) == (job, "SUCCEEDED")
 
 
-CHECKS = [two_steps_that_ignore_sigterm_are_cancelled_together, a_job_without_a_retry_is_abandoned,
-          jobs_outlive_the_executor_server, a_cancelled_step_leaves_nothing, a_retry_runs_a_failed_job_again,
-          a_retry_after_the_death_of_the_process_goes_on_with_the_job, the_attachment_describes_the_job,
-          a_repeated_execution_number_is_another_execution,
-          a_newer_execution_replaces_an_older_ones_job_if_configured]  # fmt: skip
+CHECKS = [
+    two_cancelled_steps_that_ignore_sigterm_end_within_30_seconds,
+    a_job_whose_step_died_is_killed_as_abandoned_without_a_retry,
+    jobs_outlive_the_executor_server,
+    a_cancelled_step_ends_its_job_and_leaves_no_process,
+    the_retry_of_a_failed_step_runs_a_new_job,
+    a_retry_continues_with_the_job_after_the_steps_process_died,
+    the_attachment_describes_the_job,
+    executions_with_the_same_number_have_separate_jobs,
+    a_newer_execution_replaces_the_job_of_an_older_execution_if_configured,
+]

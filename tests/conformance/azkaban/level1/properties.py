@@ -47,7 +47,7 @@ def the_more_specific_property_wins(azkaban):
         assert azkaban.sandbox.tony("status", execution.job("after"))["name"] == "output"
 
 
-def strange_values_arrive_as_they_were_written(azkaban):
+def property_values_with_special_characters_arrive_unchanged(azkaban):
     for version in FORMATS:
         steps = [tony("train", 'printf %s "$STRANGE" > "$HERE/seen"', properties={"worker_env.STRANGE": STRANGE})]
         execution = azkaban.run(project(version, steps), flow_name(version, steps))
@@ -55,7 +55,7 @@ def strange_values_arrive_as_they_were_written(azkaban):
         assert (execution.folder / "seen").read_text(encoding="utf-8") == STRANGE
 
 
-def text_in_dollar_and_brackets_is_evaluated_by_azkaban(azkaban):
+def azkaban_evaluates_expressions_in_dollar_and_parentheses(azkaban):
     """Azkaban does this since 3.x, in every property, before the plugin sees it. The manual mentions it."""
     steps = [tony("train", 'printf %s "$SUM" > "$HERE/seen"', properties={"worker_env.SUM": "$(1+2)"})]
     execution = azkaban.run(project("2.0", steps), "flow")
@@ -63,7 +63,7 @@ def text_in_dollar_and_brackets_is_evaluated_by_azkaban(azkaban):
     assert (execution.folder / "seen").read_text() == "3"
 
 
-def a_bad_property_is_named_and_nothing_runs(azkaban):
+def an_invalid_property_is_named_in_the_log_and_no_job_starts(azkaban):
     bad = {"tony.worker.instances": "many", "tony.worker.memory": "1100000g", "src_dir": "nowhere",
            "tony.azkaban.watch-timeout": "soon", "tony.worker.vcores": "-3"}  # fmt: skip
     for number, (key, value) in enumerate(bad.items()):
@@ -90,7 +90,7 @@ def properties_that_request_more_than_the_machine_has_are_named(azkaban):
         assert f"{key}={value} (the step's properties)" in line, line
 
 
-def a_job_shows_which_step_it_is(azkaban):
+def the_status_of_a_job_names_its_step_flow_and_execution(azkaban):
     execution = azkaban.run(project("1.0", [tony("train", "true")]), "train")
     execution.must("SUCCEEDED")
     status = azkaban.sandbox.tony("status", execution.job("train"))
@@ -100,7 +100,7 @@ def a_job_shows_which_step_it_is(azkaban):
                               "azkaban.flow.projectname:conformance"], status  # fmt: skip
 
 
-def a_step_of_an_embedded_flow_is_a_step_of_its_own(azkaban):
+def steps_with_the_same_name_in_embedded_flows_have_separate_jobs(azkaban):
     """A step of the same name in another flow is another step. The outputs of an embedded flow's last step are visible
     outside of it."""
     train = tony("train", 'echo "{\\"from\\": \\"$TONY_JOB_ID\\"}" > $TONY_OUTPUT_FILE')
@@ -127,8 +127,13 @@ def a_secret_is_in_no_log(azkaban):
         assert SECRET not in log.read_text(), log
 
 
-CHECKS = [the_more_specific_property_wins, strange_values_arrive_as_they_were_written,
-          text_in_dollar_and_brackets_is_evaluated_by_azkaban, a_job_shows_which_step_it_is,
-          a_step_of_an_embedded_flow_is_a_step_of_its_own, a_bad_property_is_named_and_nothing_runs,
-          properties_that_request_more_than_the_machine_has_are_named,
-          a_secret_is_in_no_log]  # fmt: skip
+CHECKS = [
+    the_more_specific_property_wins,
+    property_values_with_special_characters_arrive_unchanged,
+    azkaban_evaluates_expressions_in_dollar_and_parentheses,
+    the_status_of_a_job_names_its_step_flow_and_execution,
+    steps_with_the_same_name_in_embedded_flows_have_separate_jobs,
+    an_invalid_property_is_named_in_the_log_and_no_job_starts,
+    properties_that_request_more_than_the_machine_has_are_named,
+    a_secret_is_in_no_log,
+]

@@ -36,22 +36,22 @@ def trains_and_deploys(azkaban, version):
     assert "TonY UI: http" in execution.log("train"), execution.log("train")
 
 
-def the_sample_trains_and_deploys_in_flow_2(azkaban):
+def the_sample_in_the_flow_2_format_trains_and_deploys(azkaban):
     trains_and_deploys(azkaban, "2.0")
 
 
-def the_sample_trains_and_deploys_in_job_files(azkaban):
+def the_sample_in_job_files_trains_and_deploys(azkaban):
     trains_and_deploys(azkaban, "1.0")
 
 
-def the_old_type_names_run_the_same_job_type(azkaban):
+def tonys_old_job_type_names_run_jobs(azkaban):
     steps = [tony("first", "true", kind="TonyJob"), tony("second", "true", after=["first"], kind="TensorFlowJob")]
     execution = azkaban.run(project("1.0", steps), "second")
     execution.must("SUCCEEDED")
     assert execution.job("first") != execution.job("second")
 
 
-def a_failed_step_stops_the_flow_and_says_why(azkaban):
+def a_failed_step_stops_the_flow_and_logs_the_cause(azkaban):
     train = tony("train", "echo the data is gone >&2; exit 3")
     steps = [train, command("deploy", 'touch "$0.ran"', after=["train"])]
     for version in FORMATS:
@@ -75,7 +75,7 @@ def an_output_is_a_property_of_the_next_step(azkaban):
         assert "model=/models/7 color=é ☃ again=é ☃ layers=3" in execution.log("deploy"), execution.log("deploy")
 
 
-def no_output_changes_what_the_next_step_does(azkaban):
+def outputs_cannot_override_settings_of_the_next_step(azkaban):
     """In Azkaban outputs win over the plugin's own properties, and `command` is one of these."""
     steal = "touch /nowhere/stolen"
     outputs = {"command": steal, "command.1": steal, "type": "noop", "retries": "3", "env.TONY_HOME": "/nowhere",
@@ -92,7 +92,7 @@ def no_output_changes_what_the_next_step_does(azkaban):
     assert "unknown" not in execution.end("train")["outputs"]
 
 
-def two_steps_run_at_once(azkaban):
+def two_steps_of_a_flow_run_at_the_same_time(azkaban):
     meet = 'touch "$HERE/{0}.here"; until [ -e "$HERE/{1}.here" ]; do sleep 0.05; done'
     steps = [tony("left", meet.format("left", "right")), tony("right", meet.format("right", "left")),
              command("both", "true", after=["left", "right"])]  # fmt: skip
@@ -102,7 +102,7 @@ def two_steps_run_at_once(azkaban):
         assert execution.job("left") != execution.job("right")
 
 
-CHECKS = [the_sample_trains_and_deploys_in_flow_2, the_sample_trains_and_deploys_in_job_files,
-          the_old_type_names_run_the_same_job_type, a_failed_step_stops_the_flow_and_says_why,
-          an_output_is_a_property_of_the_next_step, no_output_changes_what_the_next_step_does,
-          two_steps_run_at_once]  # fmt: skip
+CHECKS = [the_sample_in_the_flow_2_format_trains_and_deploys, the_sample_in_job_files_trains_and_deploys,
+          tonys_old_job_type_names_run_jobs, a_failed_step_stops_the_flow_and_logs_the_cause,
+          an_output_is_a_property_of_the_next_step, outputs_cannot_override_settings_of_the_next_step,
+          two_steps_of_a_flow_run_at_the_same_time]  # fmt: skip

@@ -9,12 +9,12 @@ import urllib.request
 from common import LIMIT, wait_for
 
 
-def the_projects_have_their_flows(azkaban):
+def uploaded_projects_contain_their_flows(azkaban):
     assert azkaban.client.flows("digits") == {"deploy"}
     assert {"precedence", "after_failing", "both", "aliases"} <= azkaban.client.flows("conformance")
 
 
-def job_types_are_reloaded_only_by_a_restart(azkaban):
+def the_server_refuses_to_reload_job_types_without_a_restart(azkaban):
     """The manual says so of this version; newer versions have an action for it."""
     port = azkaban.server.executor_port
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/executor?action=reloadJobTypePlugins", timeout=10) as answer:
@@ -22,7 +22,7 @@ def job_types_are_reloaded_only_by_a_restart(azkaban):
     assert "error" in told.lower(), told
 
 
-def the_doctor_finds_the_running_servers_installation_sound(azkaban):
+def the_doctor_reports_no_failure_for_the_running_server(azkaban):
     words = [azkaban.sandbox.bin / "tony-azkaban", "doctor", "--executor", str(azkaban.server.process.pid), "--json"]
     done = subprocess.run(words, env=azkaban.sandbox.environment(), capture_output=True, timeout=LIMIT, check=False)
     found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
@@ -43,7 +43,7 @@ def the_sample_prepares_trains_and_deploys(azkaban):
     assert (azkaban.sandbox.folder / "digits/deployed/model.npz").stat().st_size > 1000
 
 
-def a_training_is_visible_while_it_runs(azkaban):
+def log_page_and_attachment_show_a_running_training(azkaban):
     run = azkaban.sample
     wait_for("a training that runs", lambda: run.statuses()["train"] == "RUNNING", 120)
     log = run.log_with("train", "running on")
@@ -67,7 +67,7 @@ def a_training_is_visible_while_it_runs(azkaban):
     assert last["state"] == "SUCCEEDED", last
 
 
-def a_steps_property_overrides_the_flows_and_the_flows_overrides_the_plugins(azkaban):
+def step_properties_override_flow_properties_which_override_plugin_properties(azkaban):
     defaults, given = azkaban.execute("precedence"), azkaban.execute("precedence", **{"tony.worker.instances": 2})
     for run, plain in ((defaults, 1), (given, 2)):
         assert run.end() == "SUCCEEDED", run.statuses()
@@ -97,7 +97,7 @@ def steps_after_a_failed_training_do_not_run(azkaban):
     assert run.log("after_failing") == ""
 
 
-def a_failed_training_is_tried_again(azkaban):
+def a_failed_training_is_retried_as_a_new_job(azkaban):
     run = azkaban.execute("retried", gate=azkaban.gate("retried"))
     assert run.end() == "SUCCEEDED", run.log_file("retried", 1)
     for attempt, end in enumerate(("tony-azkaban: exit 1: ", "tony-azkaban: exit 0: ")):
@@ -107,7 +107,7 @@ def a_failed_training_is_tried_again(azkaban):
     assert states == ["FAILED", "SUCCEEDED"], states
 
 
-def a_bad_number_is_named_and_nothing_runs(azkaban):
+def an_invalid_number_is_named_in_the_log_and_no_job_starts(azkaban):
     run = azkaban.execute("bad_number")
     assert run.end() == "FAILED"
     log = run.log_with("bad_number", "tony-azkaban: exit 65: ")
@@ -133,15 +133,15 @@ def no_secret_is_in_a_log(azkaban):
 
 
 CHECKS = [
-    the_projects_have_their_flows,
-    job_types_are_reloaded_only_by_a_restart,
-    the_doctor_finds_the_running_servers_installation_sound,
+    uploaded_projects_contain_their_flows,
+    the_server_refuses_to_reload_job_types_without_a_restart,
+    the_doctor_reports_no_failure_for_the_running_server,
     the_sample_prepares_trains_and_deploys,
-    a_training_is_visible_while_it_runs,
-    a_steps_property_overrides_the_flows_and_the_flows_overrides_the_plugins,
+    log_page_and_attachment_show_a_running_training,
+    step_properties_override_flow_properties_which_override_plugin_properties,
     the_job_types_of_the_hadoop_dsl_are_supported,
     steps_after_a_failed_training_do_not_run,
-    a_failed_training_is_tried_again,
-    a_bad_number_is_named_and_nothing_runs,
+    a_failed_training_is_retried_as_a_new_job,
+    an_invalid_number_is_named_in_the_log_and_no_job_starts,
     no_secret_is_in_a_log,
 ]

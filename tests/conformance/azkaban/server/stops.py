@@ -23,7 +23,7 @@ def expect_honoured(log):
     assert "Killing with KILL signal" not in log, log
 
 
-def a_cancelled_step_leaves_nothing(azkaban):
+def a_cancelled_step_ends_its_job_and_leaves_no_process(azkaban):
     run = azkaban.execute("held", gate=azkaban.gate("cancelled"))
     job = run.running_job("held")
     azkaban.client.cancel(run.number)
@@ -46,7 +46,7 @@ def two_cancelled_steps_end_within_half_a_minute(azkaban):
         expect_honoured(run.log_with(step, "tony-azkaban: exit "))
 
 
-def the_next_attempt_attaches_to_a_killed_adapters_job(azkaban):
+def the_next_attempt_attaches_to_the_job_of_a_killed_adapter(azkaban):
     gate = azkaban.gate("attached")
     run = azkaban.execute("attached", gate=gate)
     job = run.running_job("attached")
@@ -83,7 +83,7 @@ def executions_with_the_same_number_have_separate_jobs(azkaban):
     right.log_with("held", other)
 
 
-def a_killed_servers_job_is_abandoned_and_the_next_server_runs_flows(azkaban):
+def the_job_of_a_killed_server_is_abandoned_and_the_next_server_runs_flows(azkaban):
     with azkaban.another() as other:
         run = other.execute("abandoned", gate=azkaban.gate("abandoned"))
         job = run.running_job("abandoned")
@@ -99,9 +99,9 @@ def a_killed_servers_job_is_abandoned_and_the_next_server_runs_flows(azkaban):
 
 
 CHECKS = [
-    a_cancelled_step_leaves_nothing,
+    a_cancelled_step_ends_its_job_and_leaves_no_process,
     two_cancelled_steps_end_within_half_a_minute,
-    the_next_attempt_attaches_to_a_killed_adapters_job,
+    the_next_attempt_attaches_to_the_job_of_a_killed_adapter,
     executions_with_the_same_number_have_separate_jobs,
-    a_killed_servers_job_is_abandoned_and_the_next_server_runs_flows,
+    the_job_of_a_killed_server_is_abandoned_and_the_next_server_runs_flows,
 ]

@@ -58,7 +58,7 @@ def nothing_is_left_of(azkaban, job):
     wait_for(f"the end of {job}", lambda: not azkaban.sandbox.processes(job))
 
 
-def a_step_runs_on_yarn_and_passes_its_result_on(azkaban):
+def a_step_on_yarn_passes_its_result_to_the_next_step(azkaban):
     take = "echo color=${color} url=${tony.job.url} logs=${tony.job.logs}"
     seen_by_all = {**ON_YARN, "tony.yarn.view-acl": "*"}  # the page is requested without a user
     steps = [tony("train", 'echo \'{"color": "red"}\' > "$TONY_OUTPUT_FILE"', properties=seen_by_all),
@@ -74,7 +74,7 @@ def a_step_runs_on_yarn_and_passes_its_result_on(azkaban):
     nothing_is_left_of(azkaban, job)
 
 
-def a_step_that_fails_on_yarn_says_why(azkaban):
+def the_log_of_a_step_that_fails_on_yarn_names_the_cause(azkaban):
     steps = [tony("train", "echo the data is gone >&2; exit 3", properties=ON_YARN),
              command("deploy", "true", after=["train"])]  # fmt: skip
     execution = azkaban.run(project("1.0", steps), "deploy")
@@ -87,14 +87,14 @@ def a_step_that_fails_on_yarn_says_why(azkaban):
     nothing_is_left_of(azkaban, execution.job("train"))
 
 
-def a_step_too_large_for_the_cluster_is_refused_at_once(azkaban):
+def a_step_with_an_unknown_yarn_queue_is_refused(azkaban):
     step = tony("train", "true", properties=ON_YARN | {"tony.yarn.queue": "nowhere"})
     execution = azkaban.run(project("2.0", [step]), "flow")
     assert execution.must("FAILED", "train")["exit"] == 65
     assert "tony.yarn.queue" in execution.log("train"), execution.log("train")
 
 
-def a_step_that_is_cancelled_leaves_nothing_on_yarn(azkaban):
+def a_cancelled_step_leaves_no_process_on_yarn(azkaban):
     execution = azkaban.run(project("2.0", [held("train")]), "flow")
     job = execution.running("train")
     began = time.monotonic()
@@ -106,7 +106,7 @@ def a_step_that_is_cancelled_leaves_nothing_on_yarn(azkaban):
     assert told["state"] == "KILLED" and "Azkaban cancelled the step" in told["verdict"]["message"], told
 
 
-def a_step_that_is_cancelled_before_its_master_runs_leaves_nothing(azkaban):
+def a_step_cancelled_before_its_master_runs_starts_no_task(azkaban):
     execution = azkaban.run(project("1.0", [held("train")]), "train")
     job = execution.job("train")
     execution.cancel()
@@ -116,7 +116,7 @@ def a_step_that_is_cancelled_before_its_master_runs_leaves_nothing(azkaban):
     assert not (execution.folder / "train.starts").exists()
 
 
-def a_retry_after_the_death_of_the_process_goes_on_with_the_application(azkaban):
+def a_retry_continues_with_the_application_after_the_steps_process_died(azkaban):
     execution = azkaban.run(project("1.0", [held("train", retries=1)]), "train")
     job = execution.running("train")
     os.kill(execution.adapter("train"), signal.SIGKILL)
@@ -126,8 +126,8 @@ def a_retry_after_the_death_of_the_process_goes_on_with_the_application(azkaban)
     assert (execution.folder / "train.starts").read_text() == f"{job}\n"
 
 
-CHECKS = [a_step_that_is_cancelled_leaves_nothing_on_yarn,
-          a_retry_after_the_death_of_the_process_goes_on_with_the_application,
-          a_step_that_is_cancelled_before_its_master_runs_leaves_nothing,
-          a_step_runs_on_yarn_and_passes_its_result_on, a_step_that_fails_on_yarn_says_why,
-          a_step_too_large_for_the_cluster_is_refused_at_once]  # fmt: skip
+CHECKS = [a_cancelled_step_leaves_no_process_on_yarn,
+          a_retry_continues_with_the_application_after_the_steps_process_died,
+          a_step_cancelled_before_its_master_runs_starts_no_task,
+          a_step_on_yarn_passes_its_result_to_the_next_step, the_log_of_a_step_that_fails_on_yarn_names_the_cause,
+          a_step_with_an_unknown_yarn_queue_is_refused]  # fmt: skip

@@ -50,7 +50,7 @@ TEST_F(HdfsCheckpointFolderTest, ARewrittenCheckpointBelongsToTheJobEvenIfSizeAn
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/ckpt-5 this_job");
 }
 
-TEST_F(HdfsCheckpointFolderTest, AnExistingCheckpointFolderBelongsToTheJobOnceANestedFileChanges) {
+TEST_F(HdfsCheckpointFolderTest, ACheckpointStoredAsAFolderBelongsToTheJobOnceANestedFileChanges) {
   EXPECT_TRUE(hdfs_->MakeFolders("/ckpt/step_5/shards").ok());
   Write("step_5/shards/0", "abc");
   const CheckpointListing before = List();

@@ -103,7 +103,7 @@ TEST_F(HdfsJournalStoreTest, NoJournalRecordOrEpochIsAddedAfterTheJobIsRemoved) 
   EXPECT_THAT(hdfs->Files(), IsEmpty());
 }
 
-TEST_F(HdfsJournalStoreTest, ATakeoverOfTheJournalIsRejectedUnlessItsEpochIsNewer) {
+TEST_F(HdfsJournalStoreTest, ATakeoverOfTheJournalSucceedsOnlyWithANewerEpoch) {
   TakenOver(Epoch{2});
   EXPECT_EQ(TakeOverJournal(store, Epoch{2}).error().code, ErrorCode::kNotPermitted);
   const Error later = TakeOverJournal(store, Epoch{1}).error();
@@ -192,7 +192,8 @@ TEST_F(HdfsJournalStoreTest, AGapInTheJournalIsReportedWithTheNumberOfTheMissing
   const Error gap = TakeOverJournal(store, Epoch{2}).error();
   EXPECT_EQ(gap.code, ErrorCode::kInvalid);
   EXPECT_EQ(gap.message,
-            "hdfs://nn:8020/jobs/x/journal/1.sealed/from-1 user.tony.4: damaged: record 3 is missing before it");
+            "hdfs://nn:8020/jobs/x/journal/1.sealed/from-1 user.tony.4: the journal is damaged: "
+            "record 3 is missing before this one");
   EXPECT_EQ(ReadJournal(store).error().code, ErrorCode::kInvalid);
 }
 
