@@ -112,6 +112,15 @@ size_t ValidUtf8Prefix(std::string_view text) {
   return at;
 }
 
+std::string FirstLine(std::string_view text) {
+  // This is enough for a reason, and too short for a stack trace.
+  constexpr size_t kLongest = 1000;
+  std::string line(text.substr(0, std::min(text.find('\n'), kLongest)));
+  line.resize(ValidUtf8Prefix(line));
+  std::erase_if(line, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  return std::string(Trim(line));
+}
+
 std::string ReplaceInvalidUtf8(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -44,6 +44,9 @@ std::string ErrnoText(int error);                           // e.g. "no such fil
 
 size_t ValidUtf8Prefix(std::string_view text);  // length of the longest well-formed beginning
 inline bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text.size(); }
+// Returns the first line of a message of another program, which may end with a stack trace. Control characters are
+// removed, and the result has at most 1000 bytes.
+std::string FirstLine(std::string_view text);
 
 // Replaces each byte that is not part of a well-formed character by U+FFFD.
 std::string ReplaceInvalidUtf8(std::string_view text);

@@ -151,13 +151,13 @@ class Collection {
       Say(StrCat("tony: job ", records.job().value, " is kept: ", status.error().message));
       return false;
     }
-    const std::string why = WhyKillFails(records, *status);
+    const std::string why = ReasonToKeep(records, *status);
     if (!why.empty()) ++staying_[why];
     return why.empty();
   }
 
-  // Returns the reason why the job stays; empty if it may be removed.
-  std::string WhyKillFails(const JobRecords& records, const JobStatus& status) {
+  // Returns why the job is kept; empty if it may be removed.
+  std::string ReasonToKeep(const JobRecords& records, const JobStatus& status) {
     if (!HasEnded(status)) return "have not ended";
     if (!dry_run_ && !history_.Keep(status)) return "could not be recorded in the history";
     if (status.ended.value_or(status.submitted) > now_ - age_) return StrCat("ended less than ", age_text_, " ago");

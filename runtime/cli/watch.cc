@@ -302,7 +302,7 @@ class JobsWatch {
     job.told = line;
     // With --json, a newer document replaces an unwritten one, because it contains everything. In text, each line is
     // kept, because a line reports only one change.
-    lines_->Put(options_.json ? id : StrCat(id, " ", status.seq), std::move(line));
+    lines_->Put(options_.json ? id : StrCat(id, " ", ++lines_written_), std::move(line));
   }
 
   static std::string TextOf(const Job& job, const JobStatus& status) {
@@ -323,6 +323,7 @@ class JobsWatch {
   bool input_open_;
   std::map<std::string, Job> jobs_;
   const std::shared_ptr<LineExchange> lines_;
+  int64_t lines_written_ = 0;  // used only without --json
 };
 
 }  // namespace

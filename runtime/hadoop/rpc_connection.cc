@@ -17,9 +17,6 @@
 namespace tony::hadoop {
 namespace {
 
-// The maximum length in bytes of a line from a message: enough for a reason, too short for a stack trace.
-constexpr size_t kLongestLine = 1000;
-
 struct Meaning {
   std::string_view exception;
   ErrorCode code;
@@ -84,13 +81,6 @@ bool IsFinal(const RpcFailure& failure) {
 Error ErrorOf(const RpcFailure& failure, std::string_view context) {
   const std::string name = FirstLine(ShortName(failure.exception_class));
   return {CodeOf(failure), StrCat(context, ": ", name, name.empty() ? "" : ": ", failure.message)};
-}
-
-std::string FirstLine(std::string_view text) {
-  std::string line(text.substr(0, std::min(text.find('\n'), kLongestLine)));
-  line.resize(ValidUtf8Prefix(line));
-  std::erase_if(line, [](unsigned char c) { return c < ' ' || c == 0x7f; });
-  return std::string(Trim(line));
 }
 
 std::string OneLine(std::string text) {

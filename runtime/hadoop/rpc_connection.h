@@ -55,9 +55,6 @@ Error ErrorOf(const RpcFailure& failure, std::string_view context);
 
 // Returns the name of a class without its package and outer class.
 std::string_view ShortName(std::string_view exception_class);
-// Returns the first line of a message that may end with a stack trace. Control characters are removed, and the result
-// has at most 1000 bytes.
-std::string FirstLine(std::string_view text);
 // Returns all lines of a message joined to one line of at most 1000 bytes.
 std::string OneLine(std::string text);
 

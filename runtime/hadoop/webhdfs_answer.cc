@@ -13,8 +13,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr char kHexDigits[] = "0123456789ABCDEF";
-// A Java exception's message may be pages long. The first line is sufficient.
-constexpr size_t kLongestMessage = 400;
 
 struct Meaning {
   std::string_view exception;
@@ -44,12 +42,6 @@ ErrorCode CodeOfStatus(int status, bool writes) {
   // HDFS yet. It does not mean that the path is missing, so the call counts as unavailable.
   if (status == 404 || status >= 500) return ErrorCode::kUnavailable;
   return writes ? ErrorCode::kCannotWrite : ErrorCode::kInvalid;
-}
-
-std::string FirstLine(std::string_view text) {
-  std::string line(Trim(text.substr(0, text.find('\n'))));
-  if (line.size() > kLongestMessage) line.resize(kLongestMessage);
-  return line;
 }
 
 Error NoAnswer(std::string_view expected) {

@@ -127,7 +127,7 @@ Verdict MakeVerdict(FinalState state, OutcomeClass cls, std::string message) {
 
 // Returns the verdict that an AM has sent to the ResourceManager. The first line of the diagnostics is the first cause.
 Verdict VerdictOfMaster(const hadoop::ApplicationReport& report) {
-  const std::string cause = hadoop::FirstLine(report.diagnostics);
+  const std::string cause = FirstLine(report.diagnostics);
   if (report.final_status == hadoop::FinalStatus::kSucceeded)
     return MakeVerdict(FinalState::kSucceeded, OutcomeClass::kSuccess, cause);
   if (report.final_status == hadoop::FinalStatus::kKilled)

@@ -264,7 +264,7 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
     all.push_back(CheckNodes(*metrics, *view));
     all.push_back(CheckQueues(*view, cluster.user));
   } else {
-    all.push_back(FailCheck("queues", view.error().message, ""));
+    for (const char* name : {"nodes", "queues"}) all.push_back(FailCheck(name, view.error().message, ""));
   }
   all.push_back(CheckLabels(rm));
 }

@@ -298,8 +298,8 @@ std::string NodesWords(const std::string& diagnostics) {
       of_node = line;
     }
   }
-  const std::string words = hadoop::FirstLine(of_process.empty() ? of_node : of_process);
-  return words.size() > kLongest ? hadoop::FirstLine(words.substr(0, kLongest)) + "..." : words;
+  const std::string words = FirstLine(of_process.empty() ? of_node : of_process);
+  return words.size() > kLongest ? FirstLine(words.substr(0, kLongest)) + "..." : words;
 }
 
 std::string TextBehind(const std::string& text, std::string_view words) {

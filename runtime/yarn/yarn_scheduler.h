@@ -136,9 +136,7 @@ class YarnScheduler : public Scheduler {
   void ExchangeSoon();
   void ExchangeAfter(Duration delay);
   void Exchange();
-  void Register();
   void Allocate();
-  void Unregister();
   // Returns the callback of an exchange. It updates what the next exchange needs, and calls `take` with the answer.
   template <class T>
   hadoop::AmRmSession::Done<T> Then(void (YarnScheduler::*take)(const T&));

@@ -46,7 +46,7 @@ void ReadContainers(std::string_view body) {
 void ReadFrame(std::string_view frame) {
   const auto response = hadoop::ReadResponse(frame);
   if (!response.ok()) return;
-  const std::string line = hadoop::FirstLine(response->header.errormsg());
+  const std::string line = FirstLine(response->header.errormsg());
   CHECK(line.size() <= 1000 && line.find('\n') == std::string::npos);
   (void)hadoop::ExpectedResponse(line);
   Prove(response->body);

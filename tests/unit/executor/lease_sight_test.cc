@@ -209,5 +209,107 @@ TEST(SharedStoreTest, ATaskKeepsRunningForAMinuteAfterItsAmDiesInJobsOfUpTo10000
   }
 }
 
+// ---- whether an AM lives
+
+constexpr Instant kStart{seconds{1000}};
+
+SeenLease Renewal(int64_t renewal) { return {{1}, SocketName{"am.1.sock"}, renewal}; }
+
+TEST(LeaseSightTest, AnAmWithoutALeaseIsNotConsideredAlive) {
+  LeaseSight sight(seconds{15});
+  EXPECT_FALSE(sight.alive());
+  sight.Read(std::nullopt, kStart);
+  EXPECT_FALSE(sight.alive());
+}
+
+TEST(LeaseSightTest, AnUnchangedLeaseBecomesStale15SecondsAfterItsFirstRead) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Read(Renewal(1), kStart + seconds{10});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{15});
+}
+
+TEST(LeaseSightTest, ALeaseRenewedBeforeItIsStaleStaysFreshWithoutAGap) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Read(Renewal(2), kStart + seconds{10});
+  EXPECT_EQ(sight.alive()->since, kStart);
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
+}
+
+TEST(LeaseSightTest, AnAmThatRenewsAStaleLeaseIsAliveFromTheFirstReadOfTheRenewedLease) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Read(Renewal(1), kStart + seconds{15});
+  sight.Read(Renewal(2), kStart + seconds{16});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{16});
+}
+
+TEST(LeaseSightTest, ALeaseRenewalSeenExactlyWhenTheLeaseBecomesStaleStartsANewAlivePeriod) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Read(Renewal(1), kStart + seconds{15});
+  sight.Read(Renewal(2), kStart + seconds{15});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
+}
+
+TEST(LeaseSightTest, AFailedLeaseReadAfterAMinuteDoesNotRestartTheAlivePeriodOfTheAm) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Unreadable(kStart + seconds{60});
+  EXPECT_EQ(sight.alive()->since, kStart);
+}
+
+TEST(LeaseSightTest, AnUnreadableLeaseStoreCountsAsAFreshlyRenewedLease) {
+  LeaseSight sight(seconds{15});
+  sight.Unreadable(kStart);
+  sight.Unreadable(kStart + seconds{10});
+  EXPECT_EQ(sight.alive()->since, kStart);
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
+}
+
+TEST(LeaseSightTest, AnAmThatAnswersNotLeaderIsNotAliveUntilItsLeaseIsRenewed) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.MarkNotLeader(kStart + seconds{3});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{3});
+  sight.Read(Renewal(1), kStart + seconds{4});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{3}) << "the same record is no sign of life";
+  sight.Read(Renewal(2), kStart + seconds{5});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{5}) << "a renewed one is, from then on";
+}
+
+TEST(LeaseSightTest, ARenewalThatIsTheFirstReadAfterANotLeaderAnswerStartsANewAlivePeriod) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.MarkNotLeader(kStart + seconds{3});
+  sight.Read(Renewal(2), kStart + seconds{5});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{5});
+}
+
+TEST(LeaseSightTest, ANotLeaderAnswerAloneDoesNotProveThatAnAmIsAlive) {
+  LeaseSight sight(seconds{15});
+  sight.MarkNotLeader(kStart);
+  EXPECT_FALSE(sight.alive());
+}
+
+TEST(LeaseSightTest, TheFirstLeaseReadAfterAnAnswerDoesNotExtendTheAlivePeriodOfTheAm) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Heard(kStart + seconds{60}, kStart + seconds{60});
+  sight.Read(Renewal(13), kStart + seconds{70});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{75}) << "its AM may have died just after the last answer";
+  sight.Read(Renewal(14), kStart + seconds{80});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{60});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{95});
+}
+
+TEST(LeaseSightTest, AnAnswerProvesThatTheAmIsAliveFromTheCallUntil15SecondsAfterTheAnswer) {
+  LeaseSight sight(seconds{15});
+  sight.Heard(kStart, kStart + seconds{3});
+  EXPECT_EQ(sight.alive()->since, kStart);
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{18});
+}
+
 }  // namespace
 }  // namespace tony::executor
