@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/lease_sight.h"
-
 namespace tony::executor {
 namespace {
 
