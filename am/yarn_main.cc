@@ -255,8 +255,8 @@ class Master {
     LogInfo(StrCat("job ", records_.job().value, ", epoch ", epoch_.value, ": replayed ", opened.decisions.size(),
                    " decisions; the application master listens at ", ToString(at)));
     ShowLife();
-    // A failed CHECK runs the loop again until the ResourceManager has accepted the end. The code that failed never
-    // resumes.
+    // After a failed CHECK this handler tells the ResourceManager that the application ends, and runs the event loop
+    // until the ResourceManager has accepted this. The code that failed never resumes.
     LeaveOnFailedCheck(records_.job(), [&, own = std::this_thread::get_id()](const std::string& line) {
       if (std::this_thread::get_id() != own) return;
       scheduler.Finish({.state = FinalState::kFailed, .cls = OutcomeClass::kInfra, .message = line},

@@ -91,7 +91,7 @@ struct Options {
   bool no_execute_as_user = false;
 };
 
-// The entry in the folder of job types that already has the name of one of TonY's job types.
+// An existing entry of the job types' folder that has the name of one of TonY's job types.
 struct Existing {
   enum class Kind { kNothing, kOurs, kForeign };
   Kind kind = Kind::kNothing;

@@ -152,9 +152,9 @@ Status CheckSharedIdIsSafe(const PropertyValues& values) {
 // Returns a note about properties that neither this Azkaban nor its administrator sets.
 std::vector<std::string> Notes(const Properties& properties) {
   if (StepProperty(properties, kUuid).empty())
-    return {StrCat("warning: ", kUuid,
-                   " is missing from the step's properties: a step of another Azkaban or database with the same "
-                   "execution number, flow and job name would use this job as its own")};
+    return {StrCat("warning: the step has no property ", kUuid,
+                   ". A step of another Azkaban server or database would take over this job if it had the same "
+                   "execution number, flow and job name")};
   std::vector<std::string> missing;
   if (AzkabanAddress(properties).empty()) missing.emplace_back(kUrl);
   if (StepProperty(properties, kProject).empty()) missing.emplace_back(kProject);

@@ -14,7 +14,7 @@ namespace tony {
 
 struct ExitQuery {
   std::optional<int> exit_code;         // 0 to 255, e.g. "137"
-  std::optional<int> signal;            // e.g. "SIGKILL", "kill"
+  std::optional<int> signal;            // the number, e.g. 9
   std::optional<int> scheduler_status;  // negative, e.g. "-100"
 };
 Result<ExitQuery> ParseAskedExit(std::string_view word);  // fails with kUsage

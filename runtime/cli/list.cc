@@ -209,8 +209,8 @@ struct JobRow {
   bool unruled = false;
 };
 
-// Returns whether the job may wait in a queue. This is true if it has a pending reason, or if it does not run yet,
-// because it may not have recorded a reason yet.
+// Returns true if the job possibly waits in a queue: it has a pending reason, or it does not run yet. A job that does
+// not run yet may have a reason that is not recorded yet.
 bool MayWait(const JobRow& listed) {
   return !HasEnded(listed.status) && (!listed.status.delay.empty() || listed.status.state != "RUNNING");
 }

@@ -91,8 +91,8 @@ void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& afte
   const bool formed = before && before->generation < after.generation;
   if (again && (moved || formed)) {
     lines.push_back(StrCat("job running again (generation ", after.generation.value, ")"));
-  } else if (telling == Telling::kEverything && moved &&
-             (after.restart_count == 0 || after.state == "STOPPING")) {  // covered by the restart's line
+    // After a restart, the line about the restart reports the new state already.
+  } else if (telling == Telling::kEverything && moved && (after.restart_count == 0 || after.state == "STOPPING")) {
     lines.push_back(StrCat("job ", ToLower(after.state)));
   }
 }

@@ -1,5 +1,5 @@
 // `tony submit`: turns properties into a spec and the spec into a job (client/submit_job.h), and watches the job. These
-// are the client's steps in the way of a job (README.md).
+// are the client's steps in the life of a job (README.md).
 #include <unistd.h>
 
 #include <map>

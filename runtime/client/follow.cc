@@ -16,8 +16,8 @@ namespace {
 // If the keeper (the supervisor of the job) must first kill the AM, the restart takes up to 30 s.
 constexpr Duration kFirstPause{20};
 constexpr Duration kLongestPause{500};
-// The same pauses for a store that does not report changes. They are longer, because each step of the search takes
-// several calls to other machines, and all clients of a dead AM search at the same time.
+// The pauses for a store that does not report changes. They are longer, because each step of the search takes several
+// calls to other machines, and all clients of a dead AM search at the same time.
 constexpr Duration kFirstPauseElsewhere{50};
 constexpr Duration kLongestPauseElsewhere{1000};
 // The interval at which the job's status file is read in state Reading. It may be long, because the folder is watched,

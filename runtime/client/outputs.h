@@ -21,8 +21,8 @@ struct JobOutputs : Outputs {
 // message names the task, the file and the problem.
 Result<JobOutputs> ReadOutputs(const JobRecords& records, const JobStatus& status);
 
-// Returns a text that names the outputs of a successful job that cannot be returned as they were written, and the
-// reasons. The text is empty if all outputs can be returned, or if the job has not succeeded.
+// If a successful job has outputs that cannot be returned as they were written, returns a text with their names and the
+// reasons. Otherwise returns an empty text.
 std::string OutputsProblem(const JobRecords& records, const JobStatus& status);
 
 // Returns the status document. If the outputs have a problem, it includes "outputs_problem".

@@ -51,7 +51,7 @@ Result<SubmittedJob> MakeJob(JobCreator& maker, AmLauncher& launcher) {
 std::string DifferenceText(const SubmittedJob& job) {
   if (!job.spec_differs) return "";
   const std::string what = job.differs_in.empty() ? "settings" : Join(job.differs_in, ", ");
-  return StrCat("job ", job.records->job().value, " was submitted with other ", what, ", and keeps them");
+  return StrCat("job ", job.records->job().value, " was submitted before with other ", what, "; it keeps those");
 }
 
 std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const std::vector<std::string>& warnings) {

@@ -57,8 +57,8 @@ struct SubmittedJob {
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const ClientNotes& notes, const RequestedJob& asked);
 
-// Returns a warning for people, e.g. "job J was submitted with other files, environment, and keeps them". The warning
-// is empty if nothing differs.
+// Returns a warning for people, e.g. "job J was submitted before with other files, environment; it keeps those". The
+// warning is empty if nothing differs.
 std::string DifferenceText(const SubmittedJob& job);
 
 // Returns the JSON fields that a submit with a request id adds to its document: "decision", "spec_differs",

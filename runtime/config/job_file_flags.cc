@@ -11,15 +11,15 @@ namespace {
 constexpr std::string_view kWorkerEnv = "worker_env.";
 
 // Azkaban's properties with names of data sets, and the variables in which the tasks get these names. In these
-// variables, ";" separates the names instead of ",", as in LinkedIn's TonY, which splits its lists of variables at
-// commas.
+// variables, ";" separates the names, as in LinkedIn's TonY. A "," is not possible, because TonY splits its lists of
+// variables at commas.
 constexpr struct {
   std::string_view property, variable;
 } kDatasets[] = {{"azkaban.input.dataset", "AZKABAN_INPUT_DATASET"},
                  {"azkaban.output.dataset", "AZKABAN_OUTPUT_DATASET"}};
 
-// Returns the property `key` for use under another key. An origin without a line ("train.job:3" has one) gets the
-// property's own name, which shows people where the value was set.
+// Returns the property `key` for use under another key. If its origin is only a file and not a line ("train.job:3"),
+// `key` is added to the origin, so that people see where the value was set.
 Property Named(const Properties& file, const std::string& key) {
   const Property* found = file.Find(key);
   if (!found) return {};

@@ -82,7 +82,8 @@ bool IsDocument(const ConfigFile& file) {
 
 Result<JobDocument> LoadDocument(const ConfigFile& file) {
   if (file.is_stdin && ::isatty(STDIN_FILENO)) {
-    return Error{ErrorCode::kUsage, "- reads a job document from standard input, but standard input is a terminal"};
+    return Error{ErrorCode::kUsage,
+                 "the argument - means that the job document comes from standard input, but standard input is a terminal"};
   }
   TRY_ASSIGN(const std::string text, ReadConfigFile(file));
   const auto format = IsYaml(file) ? DocumentFormat::kYaml : DocumentFormat::kJson;

@@ -127,8 +127,8 @@ void ApplyListing(const SubmitFlags::Listing& listing, Properties& properties) {
   properties.Set(listing.key, Join(roles, ","), JoinedOrigin(properties.Find(listing.key), listing.role.origin));
 }
 
-// Returns the path of the Python interpreter. If the job has a Python environment, by its flag or by its key, a
-// relative path is inside that environment, as in TonY.
+// Returns the path of the Python interpreter. If a flag or a key gives the job a Python environment, a relative path is
+// inside that environment, as in TonY.
 std::string Interpreter(const SubmitFlags& flags, const Properties& properties) {
   const std::string path = ExpandTilde(flags.python_binary_path.value);
   const bool of_venv = properties.Has(kPythonVenv) && !path.starts_with('/');

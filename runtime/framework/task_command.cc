@@ -131,8 +131,8 @@ std::vector<std::string> EnvironmentOn(const PlannedNode& node, const RoleSpec& 
   return environment;
 }
 
-// Replaces the folder of the Python environment's programs in PATH: `there` is the folder in the task, `here` the
-// folder on this machine. `here` is empty for a packed environment, whose content is not known.
+// Replaces the folder of the Python environment's programs in PATH: `there`, the folder in the task, becomes `here`,
+// the folder on this machine. `here` is empty for a packed environment, whose content is not known.
 std::vector<std::string> WithPathHere(std::vector<std::string> environment, const std::string& there,
                                       const std::string& here) {
   const std::string start = StrCat("PATH=", there, ":");

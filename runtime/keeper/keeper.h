@@ -171,7 +171,7 @@ class Keeper {
   std::optional<JobId> above_;
   EventLoop::Timer claim_timer_, run_timer_, nested_timer_;
   Instant sweep_end_;
-  std::string left_;  // processes that remain, for people
+  std::string left_;  // names of the remaining processes
 
   UniqueFd listener_;
   std::map<Peer, std::unique_ptr<MessageChannel>> peers_;

@@ -46,8 +46,8 @@ std::string WhyKillFails(pid_t pid) {
   const auto stat = ReadStat(pid);
   if (!process || !stat || stat->dead) return "";
   if (held.valid() && !held.Signal(0) && errno == EPERM)
-    return StrCat(Describe(*process), " cannot be ended by ", UserName(geteuid()), ": \"kill -9 ", pid,
-                  "\" as root ends it");
+    return StrCat(Describe(*process), " cannot be ended by ", UserName(geteuid()),
+                  "; to end it, run as root: kill -9 ", pid);
   if (!IsHeldByKernel(*stat)) return "";
   return StrCat(Describe(*process), " does not end: the kernel holds it (state D) until its disk, network or device ",
                 "responds, or its cgroup is thawed");

@@ -79,7 +79,7 @@ Result<std::unique_ptr<EventLoop::Handle>> WatchLedger(EventLoop& loop, const st
   });
 }
 
-constexpr size_t kMostNamed = 3;  // number of entries that texts list
+constexpr size_t kMostNamed = 3;  // entries in a text, at most
 
 // Returns the text that follows the pending reason of `job`. The text names the jobs that hold resources, the jobs that
 // were skipped, and the rejected entries. Each part begins with "; ". The result may be empty.

@@ -56,8 +56,8 @@ std::string WhoHolds(const Ledger& ledger, const JobId& job);
 // empty if the command got the lock.
 std::string LockWarning(const LedgerView& view);
 
-// Decides which texts of a waiting job are new, because each new text becomes a line in a log. A text that other users
-// can change at will is new at most every ten seconds, and at most 200 different warnings are new.
+// Decides which texts of a waiting job count as new, because each new text becomes a line in a log. A text that other
+// users can change at will counts as new at most once in ten seconds. At most 200 different warnings count as new.
 class LedgerNews {
  public:
   bool IsNew(const std::string& why, const std::string& besides, Instant now);

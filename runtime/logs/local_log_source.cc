@@ -81,8 +81,8 @@ LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer) {
   for (int attempt = 0; attempt < 8; ++attempt) {
     const ssize_t got = pread(fd, buffer.data(), buffer.size(), at);
     if (got <= 0) break;
-    // The hole is searched after the read. Holes only grow. Therefore text outside the hole now was also outside the
-    // hole during the read.
+    // The position of the hole is determined after the read. Holes only grow. Therefore text that is outside the hole
+    // now was also outside it during the read.
     const off_t hole = lseek(fd, at, SEEK_HOLE);
     if (hole < 0 || hole >= at + got) return {at - offset, static_cast<size_t>(got)};
     if (hole > at) return {at - offset, static_cast<size_t>(hole - at)};

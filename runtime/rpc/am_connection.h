@@ -28,8 +28,8 @@ namespace tony {
 // Connects to the AM of the job in `folder`. Never blocks: `tls` makes the connection to a host and port, and its
 // connect() may still be under way on return. Returns null if the AM's queue of connections is full; the AM may be
 // alive, so the caller tries again after a QueuePause. Returns kUnavailable if no process listens at the address.
-// Returns kNotPermitted if the listener may not receive the token: its user is not this process's user, the folder's
-// owner or root, or the address is a port and `tls` is empty.
+// Returns kNotPermitted if the listener may not receive the token. This is so if the address is a port and `tls` is
+// empty, or if the listener's user is neither root, nor the folder's owner, nor the user of this process.
 Result<std::unique_ptr<Channel>> ReachAm(const std::filesystem::path& folder, const Address& am,
                                          const MakeChannel& tls);
 

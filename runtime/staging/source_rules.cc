@@ -168,9 +168,8 @@ class NamedPaths {
     const bool is_python = path.ends_with(".py") || first.find("python") != std::string::npos;
     const bool is_shell =
         path.ends_with(".sh") || path.ends_with(".bash") || (!is_python && first.find("sh") != first.npos);
-    // A program in another language finds its own files in src_dir. Only the Python environments that the program's
-    // text names are collected, because the interpreter of the program, or of a command that it starts, may be in one
-    // of them.
+    // A program in another language finds its own files in src_dir. Its text may mention Python environments. These are
+    // collected, because one of them may have the interpreter of the program, or of a command that the program starts.
     if (!is_shell && fs::path(path).filename() != "Makefile") return TakeEnvironments(*text);
     if (is_shell && text->find("\r\n") != std::string::npos)
       found_.warnings.push_back(StrCat(path,

@@ -1,6 +1,6 @@
 // Decides from the ResourceManager's (RM's) report whether a job on YARN has an AM, or gets one. The RM starts a
 // further attempt when the AM's container ends. When the RM has ended the application, no AM comes any more. The next
-// process that waits for the job, kills, recovers or resubmits it then records its final status.
+// process that waits for, kills, recovers or resubmits the job then records the job's final status.
 //
 //   RM's state of the application              Look()
 //   unknown, and no AM has been leader yet     kNobody: it was never submitted, or the RM has restarted. Start()

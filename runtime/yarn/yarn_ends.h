@@ -65,8 +65,8 @@ std::string ReasonOf(const hadoop::ApplicationReport& report);
 
 // Returns the reason, such as "queue ml may have 8192 MB and 32 vcores for ..."; empty if the AM runs, or the
 // application has ended. Texts of the CapacityScheduler are translated into our terms. Unknown texts are quoted.
-// `why_not_granted` is called if the application waits for its AM's container (empty: the cause is not known). It
-// returns the result of WhyNotGranted(), or another cause.
+// `why_not_granted` is called if the application waits for its AM's container. The function returns the result of
+// WhyNotGranted(), another cause, or nullopt if the cause is not known.
 using WhyAmNotGranted = std::function<std::optional<std::string>()>;
 std::string AmWaitReason(const hadoop::ApplicationReport& report, const WhyAmNotGranted& why_not_granted = {});
 

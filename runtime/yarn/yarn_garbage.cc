@@ -182,8 +182,8 @@ Result<bool> YarnGarbage::RemoveUnfinishedJob(const std::string& job, bool is_ol
   return !is_back;
 }
 
-// Removes the remains of collections that died: their folders, and files that were made to read HDFS's time. Also
-// removes the remains of submits: folders of jobs and records of requests that had no name yet.
+// Removes the remains of interrupted garbage collections: their folders, and files that were made to read HDFS's time.
+// Also removes the remains of interrupted submits: folders of jobs and records of requests that had a temporary name.
 Status YarnGarbage::RemoveDead(Instant now) const {
   TRY_ASSIGN(const Entries collections, List(places_.collections));
   for (const HdfsEntry& entry : collections)

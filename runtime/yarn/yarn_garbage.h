@@ -1,5 +1,5 @@
-// Removes notes of clusters (yarn_configured.h) whose jobs no longer exist, because another user or machine removed
-// them.
+// Removes a job's note about its cluster (yarn_configured.h) if the job no longer exists. Another user or another
+// machine may have removed the job.
 #pragma once
 
 #include <functional>
@@ -97,6 +97,7 @@ class YarnGarbage {
   const HdfsBytes hdfs_;
 };
 
-YarnGarbage GarbageIn(const YarnCluster& cluster);  // for the cluster's user
+// Returns the collections of the cluster's user.
+YarnGarbage GarbageIn(const YarnCluster& cluster);
 
 }  // namespace tony

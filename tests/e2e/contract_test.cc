@@ -58,7 +58,7 @@ TEST_F(ContractTest, AttachingToAJobWithADifferentSpecCausesAWarning) {
   const Ran ran = Succeeds(One("true") + Under("second") + Words{"--detach", "--json"});
   EXPECT_EQ(At(ParseJson(ran.out), "/spec_differs"), value(true));
   EXPECT_EQ(At(ParseJson(ran.out), "/warnings").as_array().size(), 1u);
-  EXPECT_THAT(ran.err, HasSubstr("other command, and keeps them"));
+  EXPECT_THAT(ran.err, HasSubstr("other command; it keeps those"));
   EndAll();
 }
 
@@ -344,7 +344,7 @@ TEST_F(JobWithoutMasterTest, TheRecoverCommandRestartsTheMaster) {
   EXPECT_EQ(StateOf(job_), "SUCCEEDED");
 }
 
-TEST_F(JobWithoutMasterTest, ASubmitOfTheSameRequestRestartsTheMasterAndAttaches) {
+TEST_F(JobWithoutMasterTest, ARepeatedSubmitRestartsTheMasterAndAttachesToTheJob) {
   const auto answer = SubmitDetached(HoldUntilGo(), "second", {});
   ExpectJson(answer, {{"/decision", "attached"}, {"/job", job_}});
   EXPECT_EQ(Text(StatusOf(job_), "/owner"), "second");

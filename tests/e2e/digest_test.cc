@@ -106,7 +106,7 @@ TEST_F(DigestTest, OnlyAFirstTryReplacesARunningJobWhoseProgramWasEdited) {
   const value later = Answer(Submit(Who::kLaterTry, {"--detach"}));
   EXPECT_EQ(Text(later, "/decision"), "attached");
   EXPECT_EQ(At(later, "/differs_in"), ParseJson(R"(["files"])"));
-  EXPECT_THAT(Text(later, "/warnings/0"), HasSubstr("other files, and keeps them"));
+  EXPECT_THAT(Text(later, "/warnings/0"), HasSubstr("other files; it keeps those"));
 
   const value refused = Answer(Submit(Who::kPerson, {"--detach"}), 65);
   EXPECT_THAT(Text(refused, "/error/message"), HasSubstr("job " + job + " runs with other files"));

@@ -83,7 +83,7 @@ BackgroundTest.TheJobConfiguresWhetherBackgroundProcessesAreKilledAwaitedOrAFail
   tony.task.background=end | /background="end"
 UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd
   tony.task.log-limit=2g | /log_limit_mb=2048
-KeysRunTest.KeysWithThePrefixTonyAmConfigureAJobWithoutRoles
+KeysRunTest.AJobWithoutRolesIsConfiguredByKeysWithThePrefixTonyAm
   tony.am.command=own | /roles/0/command="own" | tony.worker.instances=0
   tony.am.gpus=1 | /roles/0/gpus=1 | tony.worker.instances=0
   tony.am.memory=3g | /roles/0/memory_mb=3072 | tony.worker.instances=0
@@ -411,7 +411,7 @@ const TestRow kKeysRun[] = {
        ""},
       {"log worker-0 stdout", "out=1,2 3 4 5,6 7 8\n"},
       {"status %J --json", "/tags=[\"a\",\"b\"]"}}},
-    {"KeysWithThePrefixTonyAmConfigureAJobWithoutRoles",
+    {"AJobWithoutRolesIsConfiguredByKeysWithThePrefixTonyAm",
      {{"machine {\"memory_mb\":1000,\"gpus\":[3]}", ""},
       {"write file", ""},
       {"submit `tony.am.command=echo $CUDA_VISIBLE_DEVICES; test -e file` tony.am.memory=999m tony.am.gpus=1 "

@@ -256,7 +256,7 @@ TEST_F(PlayedContainersTest, AnUnkillableProcessOfAnotherUserIsReportedWithTheUs
   ASSERT_TRUE(OneEnds());
   EXPECT_TRUE(told_["1-2"].left);
   EXPECT_EQ(told_["1-2"].error, StrCat("process ", kRoots, " (sleep) of ", UserName(kStranger), " cannot be ended by ",
-                                       UserName(geteuid()), ": \"kill -9 ", kRoots, "\" as root ends it"));
+                                       UserName(geteuid()), "; to end it, run as root: kill -9 ", kRoots));
 }
 
 // No container can be named as the process's own: the container whose end is reported first gets it, and the others

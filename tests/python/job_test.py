@@ -111,7 +111,7 @@ class SubmitTest(PackageCase):
         self.assertEqual(second, first)
         self.assertEqual((first.submitted.decision, second.submitted.decision), ("created", "attached"))
 
-    def test_run_starts_a_command_in_copies_of_its_folder_without_a_spec_file(self):
+    def test_run_needs_no_spec_file_and_starts_the_command_in_copies_of_the_current_folder(self):
         source = self.folder / "program of mine"
         source.mkdir()
         (source / "train.sh").write_text('echo "$RANK $1"')

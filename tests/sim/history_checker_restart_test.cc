@@ -145,7 +145,7 @@ TEST(HistoryCheckerRestartTest, TheCheckerAcceptsACheckpointOverwrittenBetweenSe
   EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, history), "\n"), "");
 }
 
-TEST(HistoryCheckerRestartTest, ARestartBeyondTheLimitOfRestartsWithoutProgressIsNoticed) {
+TEST(HistoryCheckerRestartTest, TooManyRestartsWithoutProgressAreNoticed) {
   Plan plan = PlanOf(
       "worker*1 task=9 checkpoints=3, all runs 1s, worker:0 first runs 100ms fails 3 first runs 100ms fails 3 first "
       "runs "

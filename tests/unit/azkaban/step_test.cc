@@ -125,7 +125,7 @@ const TestRow kRequests[] = {
       {"3.58 | azkaban.webserverhost=az.example", "id ^azkaban://az.example/"}}},
     {"AnExecutionWithoutAUuidHasItsNumberInTheRequestIdAndCausesAWarning",
      {{"3.90 | azkaban.flow.uuid=",
-       "id " + kRanking + "7/nightly/train | note ~warning: azkaban.flow.uuid is missing"}}},
+       "id " + kRanking + "7/nightly/train | note ~warning: the step has no property azkaban.flow.uuid"}}},
     {"AStepOfAnEmbeddedFlowHasItsNestedPathInTheRequestId",
      {{"3.90 | azkaban.flow.nested.path=sub:train", "id " + kRanking + "0f8c-358/nightly/sub/train"}}},
     {"StepsWithDifferentNamesNeverShareARequestId",
@@ -200,7 +200,7 @@ TEST_F(StepPropertiesTest, APropertiesFileThatIsAPipeIsRefused) {
   EXPECT_THAT(ReadStep(pipe, folder_.path()).error().message, HasSubstr("not a file"));
 }
 
-TEST_F(StepPropertiesTest, AnInvalidValueIsReportedWithTheStepsPropertiesAsItsOrigin) {
+TEST_F(StepPropertiesTest, TheErrorOfAnInvalidValueNamesThePropertiesOfTheStepAsItsOrigin) {
   const auto step = Read(
       "executes=true\ntony.worker.instances=two\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n");
   EXPECT_EQ(step.error().code, ErrorCode::kInvalid);

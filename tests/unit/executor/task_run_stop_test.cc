@@ -153,7 +153,7 @@ const TestRow kNextAttempts[] = {
      {{"ended, NEXT 3, lose", ""}, {"lease 2 7002", "use am.example:7002; register waiting & worker:3#3"}}},
     {"TheNextAttemptEndsAsNodeLostIfItsLivingAmIsUnreachableFor31Seconds",
      {{"ended, NEXT 3, lose, cut-off 31s", "outcome node_lost"}}},
-    {"AnExecutorWhoseNextAttemptHasNotStartedExits30MinutesAfterTheLossOfItsAm",
+    {"AnExecutorThatWaitsForItsNextAttemptExits30MinutesAfterTheLossOfItsAm",
      {{"ended, NEXT 3, lose, pass 29min", "state Waiting"}, {"pass 1min", "leave 69"}}},
     {"AnExecutorWhoseAttemptEndedWaitsAtLeast5MinutesForTheNextAttempt",
      {{"ended, linked 5min", "state Ended; no leave"}, {"NEXT 3", "state Waiting"}}},

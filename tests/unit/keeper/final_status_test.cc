@@ -127,7 +127,7 @@ TEST_F(FinalStatusTest, TheFinalStatusKeepsAVerdictThatTheLastStatusAlreadyHas) 
   EXPECT_EQ(EndedStatus(records_, InfraVerdict(records_, "why"), now_)->state, "SUCCEEDED");
 }
 
-TEST_F(FinalStatusTest, AFinalStatusIsMadeEvenIfSpecAndStatusAreDamaged) {
+TEST_F(FinalStatusTest, TheFinalStatusIsMadeEvenIfTheRecordsOfSpecAndStatusAreDamaged) {
   std::ofstream(records_.place() / "spec.json") << "{";
   std::ofstream(records_.place() / "status.json") << "{";
   const auto status = Must(EndedStatus(records_, InfraVerdict(records_, "why"), now_));

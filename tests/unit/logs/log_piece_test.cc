@@ -69,7 +69,7 @@ TEST_F(LogPieceTest, ReadingFromACursorAfterTheEndOfALogReturnsNoText) {
   EXPECT_EQ(piece.next, 3);
 }
 
-TEST_F(LogPieceTest, ASymlinkPipeOrFolderInPlaceOfALogReadsAsEmpty) {
+TEST_F(LogPieceTest, ALogReplacedByASymlinkOrAPipeOrAFolderIsReadAsEmpty) {
   EXPECT_EQ(Read(std::nullopt, 10).size, 0);
   std::filesystem::create_symlink("/etc/passwd", Log());
   EXPECT_EQ(Read(std::nullopt, 10).text, "");

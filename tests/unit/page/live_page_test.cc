@@ -104,7 +104,7 @@ TEST_F(LivePageTest, ARequestThatArrivesWhileThePageStopsReceivesTheFinalStatus)
   page->End();
 }
 
-TEST_F(LivePageTest, ThePageEndsEvenIfTheEventLoopOfTheMasterIsBlocked) {
+TEST_F(LivePageTest, ThePageServerStopsEvenIfTheEventLoopOfTheMasterIsBlocked) {
   Serve();
   RawBrowser browser(loop, port);
   browser.Get("/");

@@ -204,7 +204,7 @@ TEST_F(RequestIndexTest, OnlyOneOf20ProcessesThatLockARequestCreatesItsRecord) {
   EXPECT_EQ(found_nothing, 1);
 }
 
-TEST_F(RequestIndexTest, NoRequestUpdateOf20ThreadsIsLostDuringGarbageCollection) {
+TEST_F(RequestIndexTest, TwentyThreadsLoseNoUpdateOfARequestDuringGarbageCollection) {
   constexpr int kThreads = 20;
   MakeJob("j");
   std::jthread sweeper([&](const std::stop_token& stop) {

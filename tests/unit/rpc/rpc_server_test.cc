@@ -75,7 +75,7 @@ TEST_F(RpcServerTest, ARegisterWithAWrongTokenIsRefusedWithBadToken) {
   EXPECT_EQ(result.refused.reason, rpc::BAD_TOKEN);
 }
 
-TEST_F(RpcServerTest, OpenAwaitCallsOfADisconnectedClientAreReportedAsAbandoned) {
+TEST_F(RpcServerTest, UnansweredAwaitCallsOfADisconnectedClientAreReportedAsAbandoned) {
   StartServer();
   RawPeer peer(Place());
   peer.Send(AwaitFrame(1) + AwaitFrame(2));

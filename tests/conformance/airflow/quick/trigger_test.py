@@ -341,7 +341,7 @@ class TroubleTest(TriggerCase):
         events = self.outlive(2.0, life=1.3, max_unreachable=1.0)
         self.assertEqual([event["kind"] for event in events], ["ended"])
 
-    def test_a_job_unreachable_for_max_unreachable_seconds_causes_an_unreachable_event(self) -> None:
+    def test_an_event_is_sent_if_the_job_is_unreachable_for_too_long(self) -> None:
         trigger = self.trigger(max_unreachable=0.5)
         self.world.play(timeline=ENDLESS, watch={"unreachable": True})
         events = self.events(trigger)
