@@ -86,7 +86,7 @@ TEST_F(JobRecordsTest, AJobTokenOfTheWrongLengthIsRejectedWithTheLengthInTheErro
     ASSERT_FALSE(token.ok()) << damaged;
     EXPECT_EQ(token.error().code, ErrorCode::kInvalid);
     const std::string expected =
-        (temp_.path() / "token").string() + ": " + std::to_string(damaged.size()) + " bytes, expected 64";
+        (temp_.path() / "token").string() + ": the job's token has " + std::to_string(damaged.size()) + " bytes";
     EXPECT_EQ(token.error().message.find(expected), 0u) << token.error().message;
   }
 }
