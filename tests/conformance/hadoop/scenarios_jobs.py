@@ -164,8 +164,8 @@ def a_failure_is_reported_with_exit_code_host_and_last_output():
     must("localhost" in app["diagnostics"] or "127.0.0.2" in app["diagnostics"], app["diagnostics"])
 
 
-def private_keys_appear_in_no_container_log():
-    """Checks the secrets of this job and of the jobs before it."""
+def no_private_key_is_in_a_container_log_or_left_in_hdfs():
+    """The logs of all earlier jobs are searched, too."""
     ran = submit("-executes", "cat /proc/$PPID/environ; env", "-conf", "tony.worker.instances=1")
     must(ran.returncode == 0, ran.stderr)
     job = ran.stdout.split()[0]
@@ -916,7 +916,7 @@ ALONE = (
     the_fair_scheduler_creates_the_queue_that_a_job_names,
     a_replaced_master_that_wakes_up_exits_without_changing_the_job,
     a_submit_to_an_unwritable_hdfs_is_refused_with_the_reason_and_leaves_no_files,
-    private_keys_appear_in_no_container_log,
+    no_private_key_is_in_a_container_log_or_left_in_hdfs,
     an_unsupported_rpc_protection_is_refused_at_the_submit_or_ends_the_master_at_once,
 )
 DEFAULT = (
@@ -936,5 +936,5 @@ DEFAULT = (
     the_doctor_reports_each_part_of_a_healthy_cluster,
     a_wrong_hadoop_configuration_is_refused_with_the_name_of_the_key,
     gc_removes_ended_jobs_and_staged_files_that_no_job_needs,
-    private_keys_appear_in_no_container_log,
+    no_private_key_is_in_a_container_log_or_left_in_hdfs,
 )
