@@ -112,13 +112,14 @@ bool ApplicationMaster::IsUrgent(const Action& action) const {
   if (const auto* tell = std::get_if<SendCommand>(&action)) {
     return job_.CommandFor(tell->attempt).kind == Command::Kind::kStop;
   }
-  const auto attempt = job_.AttemptStoppedBy(action);
+  const auto* stop = std::get_if<StopContainer>(&action);
+  const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
   if (!attempt || IsFinal(job_.StateOf(*attempt))) return false;
   // A stop must not be sent before the launch of its container, because the scheduler would forget the stop when the
   // launch arrives.
   return !Waits([&](const Action& waiting) {
     const auto* launch = std::get_if<LaunchExecutor>(&waiting);
-    return launch && launch->container == std::get<StopContainer>(action).container;
+    return launch && launch->container == stop->container;
   });
 }
 
@@ -131,16 +132,16 @@ void ApplicationMaster::PerformUrgentActions(const Turn& turn) {
 
 // The Await call is parked at once, so that a STOP command can be sent as its answer. The newest command is sent only
 // if no step that waits for the journal changes it. A waiting command for any attempt of the task counts as such a
-// change, because an executor that calls for an earlier attempt also receives the newest command. A waiting stop of the
-// container counts, too, because the executor of a preempted container is released without a separate command.
+// change, because an executor that calls for an earlier attempt also receives the newest command. RELEASE waits for all
+// steps, because a step may release an executor without a command, for example if its container is gone or preempted.
 void ApplicationMaster::AwaitWhileDegraded(const Caller& caller, int64_t since, const Reply<Command>& reply) {
   if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
   parked_.ParkAwait(caller.attempt, since, reply);
   const SendCommand now = job_.Tell(caller.attempt);
-  const bool unwritten = Waits([&](const Action& waiting) {
+  const bool is_release = job_.CommandFor(now.attempt).kind == Command::Kind::kRelease;
+  const bool unwritten = (is_release && !waiting_.empty()) || Waits([&](const Action& waiting) {
     const auto* tell = std::get_if<SendCommand>(&waiting);
-    const auto attempt = tell ? tell->attempt : job_.AttemptStoppedBy(waiting);
-    return attempt && attempt->task == caller.attempt.task;
+    return tell && tell->attempt.task == caller.attempt.task;
   });
   if (!unwritten || IsUrgent(now)) Tell(now);
   AskForLogs(caller.attempt.task);

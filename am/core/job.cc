@@ -121,11 +121,6 @@ std::optional<AttemptId> Job::AttemptIn(const ContainerId& container) const {
   return found ? std::optional(found->attempt) : std::nullopt;
 }
 
-std::optional<AttemptId> Job::AttemptStoppedBy(const Action& action) const {
-  const auto* stop = std::get_if<StopContainer>(&action);
-  return stop ? AttemptIn(stop->container) : std::nullopt;
-}
-
 bool Job::OwesHeartbeats(const Attempt& attempt) const {
   if (attempt.give_up_at != Instant{}) return false;
   if (attempt.state == AttemptState::kLaunching) return attempt.renewed;

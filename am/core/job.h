@@ -122,8 +122,6 @@ class Job {
   // Returns kNew for an attempt that was never made.
   AttemptState StateOf(const AttemptId& attempt) const;
   std::optional<AttemptId> AttemptIn(const ContainerId& container) const;
-  // Returns the attempt whose container `action` stops; nullopt if `action` is not a StopContainer.
-  std::optional<AttemptId> AttemptStoppedBy(const Action& action) const;
   const CheckpointListing& listing() const { return checkpoints_.listing(); }
   JobStatus Snapshot(const std::string& user, Instant submitted) const;
   const Ownership& ownership() const { return ownership_; }

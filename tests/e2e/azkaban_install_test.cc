@@ -162,7 +162,7 @@ TEST_F(AzkabanInstallTest, TheInstallCommandRefusesToOverwriteForeignFoldersFile
 
 TEST_F(AzkabanInstallTest, TheInstallCommandRefusesAPathThatIsNotAFolderOfJobTypes) {
   ExpectOneLine(Run({"install", box_.File("none")}), 66, "none: no such file or directory");
-  ExpectOneLine(Run({"install", box_.Write("file", "")}), 66, "expected the folder that azkaban.jobtype.plugin.dir");
+  ExpectOneLine(Run({"install", box_.Write("file", "")}), 66, "azkaban.jobtype.plugin.dir names");
   ExpectOneLine(Run({"install"}), 64, "JOBTYPES_FOLDER");
   ASSERT_EQ(Install().exit, 0);
   ExpectOneLine(Run({"install", (jobtypes_ / "tony").string()}), 64, "so it is one job type");

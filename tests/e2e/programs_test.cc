@@ -144,7 +144,7 @@ TEST_F(ProgramsE2eTest, TheKeeperIsRestartedWithTheClientsProgramsIfAStoredProgr
   fs::remove(fs::path(Entry()) / "tony-am");
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
-  EXPECT_THAT(waiting->err(), HasSubstr("its own programs are missing in " + Entry()));
+  EXPECT_THAT(waiting->err(), HasSubstr("are missing in " + Entry()));
   EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(ProgramFolder()).string()});
   ExpectSuccess(*waiting);
 }

@@ -556,11 +556,12 @@ bool SimulatedAm::IsUrgent(const am::Action& action) const {
   if (const auto* tell = std::get_if<am::SendCommand>(&action)) {
     return job_.CommandFor(tell->attempt).kind == Command::Kind::kStop;
   }
-  const auto attempt = job_.AttemptStoppedBy(action);
+  const auto* stop = std::get_if<am::StopContainer>(&action);
+  const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
   if (!attempt || am::IsFinal(job_.StateOf(*attempt))) return false;
   return !Waits([&](const am::Action& waiting) {
     const auto* launch = std::get_if<am::LaunchExecutor>(&waiting);
-    return launch && launch->container == std::get<am::StopContainer>(action).container;
+    return launch && launch->container == stop->container;
   });
 }
 
@@ -578,10 +579,10 @@ void SimulatedAm::AskInTrouble(const CallId& call, const AwaitQuestion& question
   if (!alive_) return;
   Park(call, attempt, question.since);
   const am::SendCommand now = job_.Tell(attempt);
-  const bool unwritten = Waits([&](const am::Action& waiting) {
+  const bool is_release = job_.CommandFor(now.attempt).kind == Command::Kind::kRelease;
+  const bool unwritten = (is_release && !waiting_.empty()) || Waits([&](const am::Action& waiting) {
     const auto* tell = std::get_if<am::SendCommand>(&waiting);
-    const auto waits = tell ? tell->attempt : job_.AttemptStoppedBy(waiting);
-    return waits && waits->task == attempt.task;
+    return tell && tell->attempt.task == attempt.task;
   });
   if (!unwritten || IsUrgent(now)) Tell(now);
 }

@@ -212,7 +212,7 @@ def invalid_resources_in_hdfs_are_refused_in_one_line():
         (f"{WORK}/local.txt,hdfs://{IN}/one.txt/x", 77, f"hdfs://{IN}/one.txt/x", "one.txt (is not a directory)"),
         ("hdfs://elsewhere:8020/in/one.txt", 65, "hdfs://elsewhere:8020/in/one.txt", site("fs.defaultFS")),
         (f"hdfs://{IN}/lib::jars", 65, f"hdfs://{IN}/lib", "a folder", "::NAME"),
-        (f"hdfs://{IN}/empty", 65, f"hdfs://{IN}/empty", "without files"),
+        (f"hdfs://{IN}/empty", 65, f"hdfs://{IN}/empty", "has no files directly in it"),
         (f"hdfs://{IN}/one.txt#archive", 65, "tony.containers.resources", "(from -conf)", ".tar.gz"),
         ("hdfs://in", 65, "tony.containers.resources", "(from -conf)", "hdfs://HOST:PORT/PATH"),
         (f"hdfs://{IN}/secret.txt", 77, f"hdfs://{IN}/secret.txt", "user=mallory", "access=READ"),

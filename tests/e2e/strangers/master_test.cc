@@ -194,7 +194,7 @@ TEST_F(MasterTest, AJobWithAnEmptyTokenFileIsDegradedAndCanBeKilled) {
   // The next master reads an empty token.
   kill(Master(), SIGKILL);
   ASSERT_TRUE(WaitFor([&] {
-    return Text(ParseJson(ReadText(Folder() / "status.json")), "/trouble").find("token: 0 bytes") != std::string::npos;
+    return Text(ParseJson(ReadText(Folder() / "status.json")), "/trouble").find("token has 0 bytes") != std::string::npos;
   })) << ReadText(Folder() / "status.json");
   EXPECT_NE(Pid("tony-executor"), 0) << "the task goes on";
   Tony({"kill", Job(), "--no-wait"});

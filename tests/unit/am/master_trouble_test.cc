@@ -151,6 +151,22 @@ TEST_F(TroubleTest, AStopIsNotSentBeforeTheLaunchOfTheSameContainer) {
   EXPECT_THAT(scheduler_.orders, ElementsAre("launch c-worker-0 worker:0", "term c-worker-0", "withdraw worker:1#1"));
 }
 
+TEST_F(TroubleTest, AnExecutorWhoseContainerIsGoneIsReleasedOnlyAfterItsEndIsInTheJournal) {
+  GrantBothAndRegisterOne();
+  Register("worker:1");
+  journal_.WriteAll();
+  BeginTrouble();
+  Report("worker:0", Success());
+  master_.OnScheduler(ContainerExited{ContainerOf("worker:0"), std::nullopt, ""});
+
+  const auto command = Await("worker:0");
+  EXPECT_TRUE(command->open());
+
+  EndTrouble();
+  ASSERT_TRUE(command->value);
+  EXPECT_EQ(command->value->kind, Command::Kind::kRelease);
+}
+
 TEST_F(TroubleTest, AnOutcomeReportIsAcknowledgedOnlyAfterItIsInTheJournal) {
   GrantBothAndRegisterOne();
   Register("worker:1");
