@@ -194,7 +194,7 @@ class Master {
         records_(RecordsOf(container.cluster, container.launch.job)),
         epoch_{container.attempt * kEpochsPerAttempt + process.number()},
         names_(loop),
-        rm_(loop, names_, container.cluster.rm, hadoop::SimpleUser{container.cluster.user}) {}
+        rm_(loop, names_, container.cluster.rms, hadoop::SimpleUser{container.cluster.user}) {}
 
   // Returns the exit code once the job has ended or this attempt is over.
   Result<int> Rule() {
@@ -228,7 +228,7 @@ class Master {
     YarnScheduler scheduler(
         {.loop = loop_,
          .names = names_,
-         .resource_manager = container_.cluster.scheduler,
+         .resource_managers = container_.cluster.schedulers,
          .token = container_.token,
          .address = {at.host, at.port, page ? page->url() : ""},
          .page_after_end =
@@ -277,7 +277,7 @@ class Master {
     LogError(StrCat("the job ends: ", reason));
     YarnScheduler scheduler({.loop = loop_,
                              .names = names_,
-                             .resource_manager = container_.cluster.scheduler,
+                             .resource_managers = container_.cluster.schedulers,
                              .token = container_.token,
                              .address = {container_.host, -1, ""},
                              .user = container_.cluster.user,

@@ -1,7 +1,10 @@
 // The addresses at which processes listen.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "runtime/base/result.h"
@@ -19,6 +22,15 @@ struct Endpoint {
   auto operator<=>(const Endpoint&) const = default;
 };
 inline std::string ToString(const Endpoint& endpoint) { return StrCat(endpoint.host, ":", endpoint.port); }
+// Parses "HOST:PORT" or "HOST". nullopt: the text has another form, or the port, which may be `default_port`, is not
+// between 1 and 65535.
+inline std::optional<Endpoint> ParseEndpoint(const std::string& text, int default_port) {
+  const size_t colon = text.rfind(':');
+  const auto port = colon == std::string::npos ? default_port : ParseInt(text.substr(colon + 1));
+  std::string host = text.substr(0, colon);
+  if (host.empty() || !port || *port < 1 || *port > UINT16_MAX) return std::nullopt;
+  return Endpoint{std::move(host), static_cast<int>(*port)};
+}
 
 // The name of a Unix socket, relative to the job's folder. A process that sees the folder at another path (a bind
 // mount) finds the socket, too.

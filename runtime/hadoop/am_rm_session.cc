@@ -84,8 +84,9 @@ wire::FinalApplicationStatus ToWire(FinalStatus status) {
 
 }  // namespace
 
-AmRmSession::AmRmSession(EventLoop& loop, HostResolver& names, Endpoint scheduler, Token token, RpcLimits limits)
-    : connection_(loop, names, {std::move(scheduler), kMasterProtocol}, std::move(token), limits) {}
+AmRmSession::AmRmSession(EventLoop& loop, HostResolver& names, std::vector<Endpoint> schedulers, Token token,
+                         RpcLimits limits)
+    : connection_(loop, names, {std::move(schedulers), kMasterProtocol}, std::move(token), limits) {}
 
 void AmRmSession::Register(const MasterAddress& address, Done<Registration> done) {
   wire::RegisterApplicationMasterRequest request;
@@ -94,12 +95,13 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
   request.set_tracking_url(address.tracking_url);
   using Response = wire::RegisterApplicationMasterResponse;
   const std::string method = "registerApplicationMaster";
-  CallTyped<Response>(connection_, method, request, [this, method, done](const TypedReply<Response>& reply) {
+  const std::string context = ContextOf(method, connection_);
+  CallTyped<Response>(connection_, method, request, [this, context, done](const TypedReply<Response>& reply) {
     const auto* failure = std::get_if<RpcFailure>(&reply);
     const bool known = failure && IsException(*failure, kBadRequest) &&
                        failure->message.find("already registered") != std::string::npos;
     if (failure && !known) {
-      auto trouble = TroubleOf<Registration>(*failure, ContextOf(method, connection_));
+      auto trouble = TroubleOf<Registration>(*failure, context);
       // An AM can do nothing without a registration, so a lasting refusal of the registration ends the attempt.
       const auto* error = std::get_if<Error>(&trouble);
       if (error && error->code != ErrorCode::kUnavailable) trouble = AttemptOver{error->message};
@@ -120,11 +122,12 @@ void AmRmSession::Allocate(const Asked& asked, Done<Allocation> done) { Allocate
 // one.
 void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocation> done) {
   using Response = wire::AllocateResponse;
-  const auto answered = [this, asked, may_renumber, done](const TypedReply<Response>& reply) {
+  const auto answered = [this, asked, may_renumber, done,
+                         context = ContextOf("allocate", connection_)](const TypedReply<Response>& reply) {
     if (const auto* failure = std::get_if<RpcFailure>(&reply)) {
       unanswered_ = unanswered_ || failure->kind == RpcFailure::Kind::kLost;
       const auto expected = IsException(*failure, kBadRequest) ? ExpectedResponse(failure->message) : std::nullopt;
-      if (!expected || !may_renumber) return done(TroubleOf<Allocation>(*failure, ContextOf("allocate", connection_)));
+      if (!expected || !may_renumber) return done(TroubleOf<Allocation>(*failure, context));
       // The id before the expected one makes the ResourceManager repeat its newest answer. That answer may have grants
       // that an earlier process of the attempt received before it died.
       last_response_ = std::max(*expected - 1, 0);
@@ -154,9 +157,9 @@ void AmRmSession::Finish(FinalStatus status, const std::string& diagnostics, con
   request.set_final_application_status(ToWire(status));
   using Response = wire::FinishApplicationMasterResponse;
   const std::string method = "finishApplicationMaster";
-  CallTyped<Response>(connection_, method, request, [this, method, done](const TypedReply<Response>& reply) {
-    if (const auto* failure = std::get_if<RpcFailure>(&reply))
-      return done(TroubleOf<bool>(*failure, ContextOf(method, connection_)));
+  const std::string context = ContextOf(method, connection_);
+  CallTyped<Response>(connection_, method, request, [context, done](const TypedReply<Response>& reply) {
+    if (const auto* failure = std::get_if<RpcFailure>(&reply)) return done(TroubleOf<bool>(*failure, context));
     done(std::get<Response>(reply).isunregistered());
   });
 }

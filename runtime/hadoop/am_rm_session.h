@@ -106,9 +106,13 @@ class AmRmSession {
   template <class T>
   using Done = std::function<void(MasterReply<T>)>;
 
-  // `token` is the YARN_AM_RM_TOKEN that the AM finds in its container. `loop` and `names` must outlive this object.
-  AmRmSession(EventLoop& loop, HostResolver& names, Endpoint scheduler, Token token, RpcLimits limits = {});
+  // `schedulers` are the addresses of all ResourceManagers of the cluster, of which one is active. `token` is the
+  // YARN_AM_RM_TOKEN that the AM finds in its container. `loop` and `names` must outlive this object.
+  AmRmSession(EventLoop& loop, HostResolver& names, std::vector<Endpoint> schedulers, Token token,
+              RpcLimits limits = {});
 
+  // Returns the ResourceManager of the newest call, or the next one to try.
+  const Endpoint& resource_manager() const { return connection_.address(); }
   void Register(const MasterAddress& address, Done<Registration> done);
   void Allocate(const Asked& asked, Done<Allocation> done);
   // Unregisters the AM. `done` receives false if this is not finished: call again after 100 ms, as Hadoop's own client

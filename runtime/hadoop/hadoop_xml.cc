@@ -38,6 +38,12 @@ constexpr Default kDefaults[] = {
 };
 constexpr int kClientPort = 8032;     // YarnConfiguration.DEFAULT_RM_PORT
 constexpr int kSchedulerPort = 8030;  // YarnConfiguration.DEFAULT_RM_SCHEDULER_PORT
+constexpr int kRmWebPort = 8088;      // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
+constexpr int kNameNodePort = 8020;   // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
+constexpr int kHdfsWebPort = 9870;    // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
+
+// A server listens at this address if it accepts connections on all devices.
+constexpr char kEverywhere[] = "0.0.0.0";
 
 Error NotOfTheForm(const SiteConfiguration::Value& value, const std::string& key, std::string_view expected) {
   return InvalidError(value.origin, ": ", key, " is \"", value.text, "\", expected ", expected);
@@ -153,26 +159,35 @@ Result<bool> SiteConfiguration::Bool(const std::string& key) const {
 
 Result<Endpoint> SiteConfiguration::Address(const std::string& key, int default_port) const {
   TRY_ASSIGN(const Value value, Needed(key));
-  const size_t colon = value.text.rfind(':');
-  const auto port = colon == std::string::npos ? default_port : ParseInt(value.text.substr(colon + 1));
-  std::string host = value.text.substr(0, colon);
-  if (!port || *port < 1 || *port > UINT16_MAX || host.empty()) return NotOfTheForm(value, key, "host:port");
+  auto endpoint = ParseEndpoint(value.text, default_port);
+  if (!endpoint) return NotOfTheForm(value, key, "host:port");
   // A server with the address 0.0.0.0 listens on all addresses of its machine. Hadoop's clients then connect to their
   // own machine (NetUtils.getConnectAddress).
-  if (host == "0.0.0.0") host = kLoopback;
-  return Endpoint{std::move(host), static_cast<int>(*port)};
+  if (endpoint->host == kEverywhere) endpoint->host = kLoopback;
+  return *std::move(endpoint);
 }
 
 namespace {
 
 // If a cluster has several ResourceManagers, the keys of each ResourceManager end with its id. A ResourceManager
 // without an address key has the host of its hostname key, and the default port.
+Result<std::string> KeyOfRm(const SiteConfiguration& site, const std::string& key, const std::string& id) {
+  if (id.empty()) return key;
+  TRY_ASSIGN(const auto own, site.Find(StrCat(key, ".", id)));
+  return own ? StrCat(key, ".", id) : StrCat("yarn.resourcemanager.hostname.", id);
+}
+
 Result<Endpoint> AddressOfRm(const SiteConfiguration& site, const std::string& key, const std::string& id, int port) {
-  if (id.empty()) return site.Address(key, port);
-  const std::string own_key = StrCat(key, ".", id);
-  TRY_ASSIGN(const auto own, site.Find(own_key));
-  if (own) return site.Address(own_key, port);
-  return site.Address(StrCat("yarn.resourcemanager.hostname.", id), port);
+  TRY_ASSIGN(const std::string own_key, KeyOfRm(site, key, id));
+  return site.Address(own_key, port);
+}
+
+// Returns the address of a daemon's web server. A server that listens on all addresses is reached by `host`.
+Result<Endpoint> WebAddress(const SiteConfiguration& site, const std::string& key, int port, const std::string& host) {
+  TRY_ASSIGN(Endpoint web, site.Address(key, port));
+  TRY_ASSIGN(const std::string text, site.Text(key));
+  if (text.starts_with(kEverywhere)) web.host = host;
+  return web;
 }
 
 }  // namespace
@@ -190,9 +205,61 @@ Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& s
     TRY_ASSIGN(manager.client, AddressOfRm(site, "yarn.resourcemanager.address", manager.id, kClientPort));
     TRY_ASSIGN(manager.scheduler,
                AddressOfRm(site, "yarn.resourcemanager.scheduler.address", manager.id, kSchedulerPort));
+    const auto web_key = KeyOfRm(site, "yarn.resourcemanager.webapp.address", manager.id);
+    const auto web = web_key.ok() ? WebAddress(site, *web_key, kRmWebPort, manager.client.host) : web_key.error();
+    if (web.ok()) manager.web = *web;
     all.push_back(std::move(manager));
   }
   return all;
+}
+
+namespace {
+
+// Returns the address of the web server of the NameNode on `host`. `suffix` is the end of its keys, such as
+// ".cluster.nn1".
+Result<Endpoint> HdfsWeb(const SiteConfiguration& site, const std::string& suffix, const std::string& host) {
+  const std::string key = "dfs.namenode.http-address" + suffix;
+  TRY_ASSIGN(const auto value, site.Find(key));
+  if (!value || value->text.empty()) return Endpoint{host, kHdfsWebPort};
+  return WebAddress(site, key, kHdfsWebPort, host);
+}
+
+// Returns the ends of the keys of the NameNodes that have the logical name `service`.
+Result<std::vector<std::string>> KeysOfNameNodes(const SiteConfiguration& site, const std::string& service) {
+  TRY_ASSIGN(const auto ids, site.Find("dfs.ha.namenodes." + service));
+  std::vector<std::string> suffixes;
+  for (const std::string& id : Split(ids ? ids->text : "", ','))
+    suffixes.push_back(StrCat(".", service, ".", Trim(id)));
+  if (suffixes.empty()) suffixes.push_back("." + service);
+  return suffixes;
+}
+
+}  // namespace
+
+Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site) {
+  constexpr const char* kKey = "fs.defaultFS";
+  constexpr std::string_view kScheme = "hdfs://";
+  TRY_ASSIGN(const auto value, site.Find(kKey));
+  const std::string text = value ? value->text : "";
+  const std::string authority = text.starts_with(kScheme) ? Split(text.substr(kScheme.size()), '/').front() : "";
+  TRY_ASSIGN(const auto services, site.Find("dfs.nameservices"));
+  for (const std::string& service : Split(services ? services->text : "", ',')) {
+    if (Trim(service) != authority) continue;
+    DefaultHdfs hdfs{.authority = {authority, -1}};
+    TRY_ASSIGN(const auto suffixes, KeysOfNameNodes(site, authority));
+    for (const std::string& suffix : suffixes) {
+      TRY_ASSIGN(const Endpoint rpc, site.Address("dfs.namenode.rpc-address" + suffix, kNameNodePort));
+      TRY_ASSIGN(const Endpoint web, HdfsWeb(site, suffix, rpc.host));
+      hdfs.webs.push_back(web);
+    }
+    return hdfs;
+  }
+  const auto name_node = ParseEndpoint(authority, kNameNodePort);
+  if (!name_node)
+    return InvalidError(value ? value->origin : "core-site.xml", ": ", kKey, " is \"", text,
+                        "\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
+  TRY_ASSIGN(const Endpoint web, HdfsWeb(site, "", name_node->host));
+  return DefaultHdfs{*name_node, {web}};
 }
 
 }  // namespace tony::hadoop

@@ -63,7 +63,19 @@ struct ResourceManager {
   std::string id;
   Endpoint client;     // address of ApplicationClientProtocol
   Endpoint scheduler;  // address of ApplicationMasterProtocol
+  // The web server. Not set: its address is not known, because a job does not need it.
+  std::optional<Endpoint> web;
 };
 Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& site);
+
+// The HDFS that fs.defaultFS names, and its NameNodes in the order in which to try them.
+struct DefaultHdfs {
+  // The host and port of the NameNode, or the logical name of several NameNodes (dfs.nameservices) with port -1.
+  Endpoint authority;
+  // The addresses of the NameNodes' web servers, which serve WebHDFS.
+  std::vector<Endpoint> webs;
+};
+// kInvalid: fs.defaultFS does not name an HDFS, or a NameNode of its logical name has no address.
+Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site);
 
 }  // namespace tony::hadoop

@@ -130,7 +130,9 @@ RpcConnection::RpcConnection(EventLoop& loop, HostResolver& names, RpcServer ser
       server_(std::move(server)),
       identity_(std::move(identity)),
       limits_(limits),
-      client_id_(RandomBytes()) {}
+      client_id_(RandomBytes()) {
+  CHECK(!server_.addresses.empty());
+}
 
 RpcConnection::~RpcConnection() {
   if (frames_) frames_->Close();
@@ -162,14 +164,14 @@ void RpcConnection::Send(std::string bytes) {
 // instead, because the Hadoop server did not cause the delay.
 RpcFailure RpcConnection::Late(const std::string& what, Duration limit) const {
   const std::string missing =
-      stage_ == Stage::kResolving ? StrCat("resolve ", server_.address.host, ": no answer") : what;
+      stage_ == Stage::kResolving ? StrCat("resolve ", address().host, ": no answer") : what;
   return Lost(StrCat(missing, " within ", limit.count(), " ms"));
 }
 
 void RpcConnection::Establish() {
   stage_ = Stage::kResolving;
   establish_limit_ = loop_.After(limits_.establish, [this] { Drop(Late("no connection", limits_.establish)); });
-  resolving_ = names_.Resolve(server_.address.host, [this](const Result<std::string>& address) {
+  resolving_ = names_.Resolve(address().host, [this](const Result<std::string>& address) {
     if (!address.ok()) return Drop(Lost(address.error().message));
     Connect(*address);
   });
@@ -177,7 +179,7 @@ void RpcConnection::Establish() {
 
 void RpcConnection::Connect(const std::string& address) {
   stage_ = Stage::kConnecting;
-  auto socket = StartConnect({address, server_.address.port});
+  auto socket = StartConnect({address, this->address().port});
   if (!socket.ok()) return Drop(Lost(socket.error().message));
   socket_ = *std::move(socket);
   connected_ = loop_.WhenWritable(socket_.get(), [this] { OnConnected(); });
@@ -238,6 +240,11 @@ void RpcConnection::TakeAnswer(const RpcResponse& response) {
   if (call == open_calls_.end())
     return Drop(
         ProtocolFailure(StrCat("the server answered call ", response.call_id, ", which this client did not make")));
+  // Other calls of a server in standby would fail, too.
+  if (response.header.status() != wire::RpcResponseHeader::SUCCESS) {
+    const RpcFailure failure = ExceptionIn(response.header);
+    if (IsException(failure, "StandbyException")) return Drop(failure);
+  }
   const OnReply done = std::move(call->second.done);
   open_calls_.erase(call);
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {
@@ -260,6 +267,8 @@ void RpcConnection::ArmPing() {
 void RpcConnection::Drop(const RpcFailure& why) {
   // This is a copy, because `why` may belong to a call, and all calls are destroyed below.
   const RpcFailure last = why;
+  // A server may close a connection that nobody uses. That is not a failure of the server.
+  if (stage_ != Stage::kOpen || !open_calls_.empty()) current_ = (current_ + 1) % server_.addresses.size();
   stage_ = Stage::kIdle;
   resolving_.reset();
   connected_.reset();

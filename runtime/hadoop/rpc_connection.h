@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
@@ -65,9 +66,10 @@ std::string OneLine(std::string text);
 //     ^                   |                    |   \__ no token: open at once                 |
 //     +-------------------+--------------------+--------------------- any failure ------------+
 //
-// Nothing is retried: a failure ends every open call, and the next call connects again. Calls run concurrently. Each
-// callback is called once, and never from inside a method. A callback may destroy the connection. The remaining
-// callbacks are then never called.
+// Nothing is retried: a failure ends every open call, and the next call connects again. If the service has several
+// servers, the next call connects to the server after the one that failed, or that answered that it is in standby. Calls
+// run concurrently. Each callback is called once, and never from inside a method. A callback may destroy the connection.
+// The remaining callbacks are then never called.
 
 class SaslExchange;
 struct RpcResponse;
@@ -80,7 +82,8 @@ struct SimpleUser {
 using RpcIdentity = std::variant<SimpleUser, Token>;
 
 struct RpcServer {
-  Endpoint address;      // host name or IPv4 address
+  // Host name or IPv4 address. If a service has several servers, only one of them is active, and any of them may be.
+  std::vector<Endpoint> addresses;
   std::string protocol;  // e.g. "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 };
 
@@ -110,7 +113,8 @@ class RpcConnection {
   // closes the connection.
   void Call(const std::string& method, std::string request, OnReply done);
 
-  const RpcServer& server() const { return server_; }
+  // Returns the server to which this connection is open, or which is tried next.
+  const Endpoint& address() const { return server_.addresses[current_]; }
 
  private:
   enum class Stage { kIdle, kResolving, kConnecting, kProving, kOpen };
@@ -135,6 +139,7 @@ class RpcConnection {
   EventLoop& loop_;
   HostResolver& names_;
   const RpcServer server_;
+  size_t current_ = 0;  // index in RpcServer::addresses
   RpcIdentity identity_;
   const RpcLimits limits_;
   // 16 random bytes. Together with the number of a call, these bytes identify the call in a server's retry cache.

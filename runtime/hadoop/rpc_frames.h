@@ -93,7 +93,7 @@ void CallTyped(RpcConnection& connection, const std::string& method, const googl
 
 // Returns the start of an error message, such as "getNewApplication at rm:8032".
 inline std::string ContextOf(const std::string& method, const RpcConnection& connection) {
-  return StrCat(method, " at ", ToString(connection.server().address));
+  return StrCat(method, " at ", ToString(connection.address()));
 }
 
 // Calls `method`. Then calls `done` with the answer as converted by `convert`, or with an error for users.

@@ -1,6 +1,7 @@
 #include "runtime/hadoop/webhdfs.h"
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 
 #include "runtime/base/strings.h"
@@ -78,18 +79,42 @@ class WebHdfs::Steps : public EventLoop::Handle {
 
 WebHdfs::WebHdfs(EventLoop& loop, Options options) : options_(std::move(options)), http_(loop) {}
 
-HttpCall WebHdfs::CallFor(const Operation& operation) const {
+HttpCall WebHdfs::CallFor(const Operation& operation, const std::string& base) const {
   HttpCall call;
   call.method = operation.method;
-  call.url = StrCat(options_.base, "/webhdfs/v1", EscapedPath(operation.path), "?op=", operation.name);
+  call.url = StrCat(base, "/webhdfs/v1", EscapedPath(operation.path), "?op=", operation.name);
   if (!options_.user.empty()) call.url += StrCat("&user.name=", Escaped(options_.user));
   for (const auto& [name, value] : operation.query) call.url += StrCat("&", name, "=", Escaped(value));
   call.limits = options_.limits;
+  call.limits.connect /= static_cast<int>(options_.bases.size());
   return call;
 }
 
 WebHdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpResponse>> done) {
-  return http_.Send(CallFor(operation), std::move(done));
+  auto steps = std::make_unique<Steps>();
+  AskNameNode(*steps, operation, options_.bases.size(), done);
+  return steps;
+}
+
+// Sends a call to the NameNode that is probably active, and then to at most `tries` - 1 others.
+void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries,
+                          const Done<Result<HttpResponse>>& done) {
+  // All clients of this process begin with the NameNode that was active last.
+  static std::atomic<size_t> active = 0;
+  const size_t asked = active;
+  const auto sent = std::make_shared<bool>(false);
+  HttpCall call = CallFor(operation, options_.bases[asked % options_.bases.size()]);
+  call.on_connected = [sent] { *sent = true; };
+  steps.running = http_.Send(std::move(call), [=, this, &steps](Result<HttpResponse> response) {
+    const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
+    const bool is_standby = refusal && refusal->exception == "StandbyException";
+    if (is_standby || (!response.ok() && response.error().code == ErrorCode::kUnavailable)) {
+      size_t expected = asked;
+      active.compare_exchange_strong(expected, asked + 1);
+    }
+    if (tries > 1 && (is_standby || (!response.ok() && !*sent))) return AskNameNode(steps, operation, tries - 1, done);
+    done(std::move(response));
+  });
 }
 
 // A separate call finds the DataNode, because a client that follows redirects would first send the body to the
@@ -102,7 +127,7 @@ WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, 
   steps->running = Ask(locate, [this, steps = steps.get(), data = std::move(data), done = std::move(done),
                                 subject = operation.Subject()](Result<HttpResponse> located) {
     if (!located.ok() || RefusalIn(*located)) return done(std::move(located));
-    const auto location = Annotate(LocationIn(*located, options_.base), subject);
+    const auto location = Annotate(LocationIn(*located, options_.bases.front()), subject);
     if (!location.ok()) return done(location.error());
     HttpCall call = data;
     call.url = *location;

@@ -3,8 +3,9 @@
 //
 // Loop thread only. Each call returns a handle. Destroying the handle cancels the call; the operation may then have
 // been done or not. `done` is called once, never inside the call, and may destroy the handle. All handles must be
-// destroyed before the WebHdfs. Paths are absolute: "/user/eve/x". Nothing is retried: a caller that gets no answer
-// must read the state of HDFS.
+// destroyed before the WebHdfs. Paths are absolute: "/user/eve/x". A caller that gets no answer must read the state of
+// HDFS, because nothing is retried. There is one exception: if a NameNode cannot be reached, or answers that it is in
+// standby, it has not executed the call, and the call goes to the next NameNode.
 //
 // Errors name the operation, the path and Hadoop's exception. kUnavailable: no answer, standby, safe mode, and other
 // temporary conditions; the operation may still be done. kCannotWrite: quota, full disks, a folder at the path of the
@@ -66,7 +67,8 @@ class WebHdfs {
   using Done = std::function<void(T)>;
 
   struct Options {
-    std::string base;  // e.g. "http://nn.example.org:9870"
+    // The NameNodes, of which one is active, e.g. {"http://nn1.example.org:9870", "http://nn2.example.org:9870"}.
+    std::vector<std::string> bases;
     // User name, which a cluster without Kerberos trusts.
     std::string user;
     // The limit of an answer, 4 MiB, is enough for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
@@ -112,7 +114,8 @@ class WebHdfs {
   class Steps;
   class Listing;
 
-  HttpCall CallFor(const Operation& operation) const;
+  HttpCall CallFor(const Operation& operation, const std::string& base) const;
+  void AskNameNode(Steps& steps, const Operation& operation, size_t tries, const Done<Result<HttpResponse>>& done);
   Handle Ask(const Operation& operation, Done<Result<HttpResponse>> done);
   Handle AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done);
   Handle SendBytes(const Operation& operation, HdfsBody body, Done<Result<HttpResponse>> done);

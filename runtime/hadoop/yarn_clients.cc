@@ -119,8 +119,9 @@ std::string ToString(FinalStatus status) {
   return kNames[static_cast<size_t>(status)];
 }
 
-RmClient::RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits)
-    : connection_(loop, names, {std::move(rm), kClientProtocol}, std::move(identity), limits) {}
+RmClient::RmClient(EventLoop& loop, HostResolver& names, std::vector<Endpoint> rms, RpcIdentity identity,
+                   RpcLimits limits)
+    : connection_(loop, names, {std::move(rms), kClientProtocol}, std::move(identity), limits) {}
 
 void RmClient::ReserveApplicationId(Done<NewApplication> done) {
   constexpr auto convert = [](const wire::GetNewApplicationResponse& answer) {
@@ -251,7 +252,7 @@ bool ContainerFailure::IsAlreadyStarted() const {
 }
 
 NmClient::NmClient(EventLoop& loop, HostResolver& names, const NodeToken& token, RpcLimits limits)
-    : connection_(loop, names, {{token.node.host, token.node.port}, kNodeProtocol}, token.token, limits) {}
+    : connection_(loop, names, {{{token.node.host, token.node.port}}, kNodeProtocol}, token.token, limits) {}
 
 void NmClient::Start(const std::vector<ContainerStart>& starts, Done<ContainerId> done) {
   wire::StartContainersRequest request;

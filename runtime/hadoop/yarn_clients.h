@@ -97,7 +97,10 @@ class RmClient {
   template <class T>
   using Done = std::function<void(Result<T>)>;
 
-  RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits = {});
+  // `rms` are the addresses of all ResourceManagers of the cluster, of which one is active. `loop` and `names` must
+  // outlive this object.
+  RmClient(EventLoop& loop, HostResolver& names, std::vector<Endpoint> rms, RpcIdentity identity,
+           RpcLimits limits = {});
 
   void ReserveApplicationId(Done<NewApplication> done);
   // Submits an application. `done` receives true once the ResourceManager has accepted the application. The queue may

@@ -13,14 +13,6 @@ constexpr std::string_view kScheme = "hdfs:";
 constexpr std::string_view kUnpacked[] = {".zip", ".jar", ".tar", ".tar.gz", ".tgz"};
 constexpr int kDefaultPort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
 
-std::optional<Endpoint> NameNodeIn(const std::string& authority) {
-  const size_t colon = authority.rfind(':');
-  const auto port = colon == std::string::npos ? kDefaultPort : ParseInt(authority.substr(colon + 1));
-  std::string host = ToLower(authority.substr(0, colon));
-  if (host.empty() || !port || *port < 1 || *port > 65535) return std::nullopt;
-  return Endpoint{std::move(host), static_cast<int>(*port)};
-}
-
 std::string Normalized(std::string_view path) {
   std::string text = std::filesystem::path(path).lexically_normal().string();
   while (text.starts_with("//")) text.erase(0, 1);
@@ -29,6 +21,10 @@ std::string Normalized(std::string_view path) {
 }
 
 }  // namespace
+
+std::string HdfsAuthority(const Endpoint& name_node) {
+  return name_node.port < 0 ? name_node.host : ToString(name_node);
+}
 
 bool IsInHdfs(std::string_view source) { return ToLower(source.substr(0, kScheme.size())) == kScheme; }
 
@@ -42,7 +38,7 @@ Result<HdfsPlace> ParseHdfsPlace(std::string_view source) {
     const std::string authority(rest.substr(0, rest.find('/')));
     rest.remove_prefix(authority.size());
     if (!authority.empty()) {
-      place.name_node = NameNodeIn(authority);
+      place.name_node = ParseEndpoint(ToLower(authority), kDefaultPort);
       if (!place.name_node) return wrong;
     }
   }

@@ -12,6 +12,10 @@
 
 namespace tony {
 
+// Returns the authority of a NameNode in "hdfs://" addresses: "nn.example.org:8020", or "cluster" for the logical name
+// of several NameNodes, whose Endpoint has port -1.
+std::string HdfsAuthority(const Endpoint& name_node);
+
 struct HdfsPlace {
   // The NameNode. Not set: the NameNode of the cluster that runs the job.
   std::optional<Endpoint> name_node;

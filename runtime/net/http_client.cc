@@ -99,6 +99,7 @@ void Transfer::AddHeaders() {
 
 int Transfer::OnRequest(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<Transfer*>(self);
+  if (transfer.call_.on_connected) transfer.call_.on_connected();
   const bool is_repeatable = transfer.call_.method == "GET" || transfer.call_.method == "HEAD";
   return ++transfer.requests_ > 1 && !is_repeatable ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }

@@ -50,6 +50,9 @@ struct HttpCall {
   std::optional<FilePart> body_file;  // sent in place of `body`
   // Called with the number of bytes of the file that have been sent so far, at most ten times a second.
   std::function<void(int64_t)> on_moved;
+  // Called when the server is connected, before the first byte of the request is sent. A call that fails before has
+  // changed nothing.
+  std::function<void()> on_connected;
   HttpCallLimits limits;
 };
 

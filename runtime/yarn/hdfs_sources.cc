@@ -121,12 +121,14 @@ Result<std::vector<RemoteFile>> FindHdfsFiles(const YarnCluster& cluster, const 
   return Look(cluster).At(file);
 }
 
-std::string OwnHdfs(const YarnCluster& cluster) { return StrCat("hdfs://", ToString(cluster.name_node)); }
+std::string OwnHdfs(const YarnCluster& cluster) { return StrCat("hdfs://", HdfsAuthority(cluster.name_node)); }
 
 Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source) {
   TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(source));
-  const Endpoint own{ToLower(cluster.name_node.host), cluster.name_node.port};
-  if (!place.name_node || *place.name_node == own) return std::move(place.path);
+  const Endpoint& own = cluster.name_node;
+  const bool is_own = !place.name_node || (place.name_node->host == ToLower(own.host) &&
+                                           (own.port < 0 || place.name_node->port == own.port));
+  if (is_own) return std::move(place.path);
   return Refused(StrCat("the cluster's HDFS is ", OwnHdfs(cluster), "; another HDFS is not supported yet"));
 }
 
@@ -169,7 +171,7 @@ Result<bool> HasJobEnded(const YarnCluster& cluster, const JobId& job) {
   if (status && status->verdict) return true;
   const auto id = hadoop::ParseApplicationId(job.value);
   if (!id) return true;
-  const auto report = RmCalls(cluster.rm, cluster.user, kReportLimit).Report(*id);
+  const auto report = RmCalls(cluster.rms, cluster.user, kReportLimit).Report(*id);
   if (report.ok()) return report->state >= hadoop::ApplicationState::kFinished;
   return report.error().code == ErrorCode::kNotFound ? Result<bool>(true) : Result<bool>(report.error());
 }

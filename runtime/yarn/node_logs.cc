@@ -149,7 +149,7 @@ void Append(const hadoop::AggregatedLog& log, LogExcerpt& excerpt) {
 AggregatedLogs::AggregatedLogs(const YarnCluster& cluster, JobId job)
     : cluster_(cluster),
       job_(std::move(job)),
-      hdfs_({.base = cluster.webhdfs, .user = cluster.user, .limits = {.answer = kLargestRead}}) {}
+      hdfs_({.bases = cluster.webhdfs, .user = cluster.user, .limits = {.answer = kLargestRead}}) {}
 
 Result<std::optional<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::string& of_user) {
   const auto suffixes = hdfs_.List(of_user);

@@ -99,7 +99,7 @@ Status AskHdfs(const YarnCluster& cluster) {
 }  // namespace
 
 Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec, CheckFor purpose) {
-  const RmCalls rm(cluster.rm, cluster.user, kLimit);
+  const RmCalls rm(cluster.rms, cluster.user, kLimit);
   TRY(CheckProtection(cluster));
   TRY_ASSIGN(const hadoop::NewApplication made, rm.ReserveApplicationId());
   const ContainerLimits limits{made.maximum, {}};
@@ -113,7 +113,7 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
   // address.
   const Status hdfs = AskHdfs(cluster);
   if (!hdfs.ok() && hdfs.error().code == ErrorCode::kUnavailable)
-    return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs,
+    return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", Join(cluster.webhdfs, ", "),
                                          cluster.has_webhdfs_off ? " (dfs.webhdfs.enabled is false)" : ""));
   TRY(hdfs);
   TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
@@ -163,7 +163,7 @@ Check CheckNetwork(const YarnCluster& cluster) {
   const std::string rpc = "hadoop.rpc.protection is authentication";
   return WarnCheck("network",
                    StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", rpc,
-                          cluster.webhdfs.starts_with("https:") ? "" : StrCat(", WebHDFS is ", cluster.webhdfs)),
+                          ", WebHDFS is ", Join(cluster.webhdfs, ", ")),
                    "let only the cluster's own machines and users reach the cluster's network");
 }
 
@@ -244,7 +244,7 @@ Check CheckLabels(const RmCalls& rm) {
 
 void AddResourceManager(const YarnCluster& cluster, Checks& all) {
   constexpr const char* kName = "resourcemanager";
-  const RmCalls rm(cluster.rm, cluster.user, kAnswerLimit);
+  const RmCalls rm(cluster.rms, cluster.user, kAnswerLimit);
   const auto metrics = rm.Metrics();
   if (!metrics.ok()) {
     all.push_back(
@@ -257,7 +257,7 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
                                         ? std::nullopt
                                         : hadoop::WebText(cluster.rm_web + "/ws/v1/cluster/info",
                                                           "/clusterInfo/hadoopVersion", kAnswerLimit)));
-  all.back().text = StrCat(ToString(cluster.rm), " answers: ", all.back().text);
+  all.back().text = StrCat(ToText(cluster.rms), " answers: ", all.back().text);
   all.push_back(CheckContainers(rm));
   const auto view = ReadYarnQueue(cluster);
   if (view.ok()) {
@@ -363,10 +363,13 @@ void AddHdfs(const YarnCluster& cluster, Checks& all) {
         "HOST:PORT"));
     return;
   }
-  all.push_back(
-      CheckVersion(kName, hadoop::WebText(cluster.webhdfs + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo",
-                                          "/beans/0/SoftwareVersion", kAnswerLimit)));
-  all.back().text = StrCat(cluster.webhdfs, " answers: ", all.back().text);
+  std::optional<std::string> version;
+  for (const std::string& base : cluster.webhdfs)
+    if (!version)
+      version = hadoop::WebText(base + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo",
+                                "/beans/0/SoftwareVersion", kAnswerLimit);
+  all.push_back(CheckVersion(kName, version));
+  all.back().text = StrCat(Join(cluster.webhdfs, ", "), " answers: ", all.back().text);
   if (home.ok()) return AddWrite(cluster, hdfs, all);
   all.push_back(FailCheck("hdfs", StrCat("home folder: ", home.error().message), AdviceOn(home.error(), cluster)));
 }
@@ -440,9 +443,9 @@ std::vector<QueuedJob> QueuedJobs(const std::vector<ApplicationReport>& reports)
 }
 
 Result<QueueView> ReadYarnQueue(const YarnCluster& cluster) {
-  const RmCalls rm(cluster.rm, cluster.user, kQueueLimit);
+  const RmCalls rm(cluster.rms, cluster.user, kQueueLimit);
   QueueView view;
-  view.place = ToString(cluster.rm);
+  view.place = ToText(cluster.rms);
   TRY_ASSIGN(const auto nodes, rm.RunningNodes());
   AddNodes(nodes, view);
   TRY_ASSIGN(auto reports, rm.Applications());

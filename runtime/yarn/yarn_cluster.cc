@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -9,25 +10,40 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/hdfs_place.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/os/users.h"
 #include "runtime/yarn/yarn_configured.h"
 
 namespace tony {
+namespace {
+
+// All calls of this process begin with the ResourceManager that answered last. The number counts modulo the number of
+// ResourceManagers.
+std::atomic<size_t> active_rm = 0;
+
+}  // namespace
 
 // Calls `method` of a client with `arguments`, and waits for the answer.
 template <class T, class... Parameters, class... Arguments>
 Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Arguments&... arguments) const {
-  EventLoop loop;
-  HostResolver names(loop);
-  hadoop::RmClient client(loop, names, rm_, hadoop::SimpleUser{user_}, {.establish = limit_, .call = limit_});
-  auto answer = RunUntilAnswer<Result<T>>(loop, [&](auto done) {
-    (client.*method)(arguments..., done);
-    return 0;
-  });
-  if (!answer.ok() && answer.error().code == ErrorCode::kUnavailable)
-    return Annotate(answer.error(), "yarn.resourcemanager.address");
-  return answer;
+  const Duration limit = limit_ / static_cast<int>(rms_.size());
+  std::vector<std::string> failures;
+  for (size_t i = 0; i < rms_.size(); ++i) {
+    const size_t asked = active_rm;
+    EventLoop loop;
+    HostResolver names(loop);
+    hadoop::RmClient client(loop, names, {rms_[asked % rms_.size()]}, hadoop::SimpleUser{user_},
+                            {.establish = limit, .call = limit});
+    auto answer = RunUntilAnswer<Result<T>>(loop, [&](auto done) {
+      (client.*method)(arguments..., done);
+      return 0;
+    });
+    if (answer.ok() || answer.error().code != ErrorCode::kUnavailable) return answer;
+    failures.push_back(answer.error().message);
+    active_rm = asked + 1;
+  }
+  return Error{ErrorCode::kUnavailable, StrCat("yarn.resourcemanager.address: ", Join(failures, "; "))};
 }
 
 using hadoop::RmClient;
@@ -63,10 +79,7 @@ Result<std::vector<hadoop::NodeReport>> RmCalls::RunningNodes() const {
 
 namespace {
 
-constexpr int kNameNodePort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
-constexpr int kWebPort = 9870;       // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
-constexpr int kRmWebPort = 8088;     // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
-constexpr int kProxyPort = 9099;     // YarnConfiguration.DEFAULT_PROXY_PORT
+constexpr int kProxyPort = 9099;  // YarnConfiguration.DEFAULT_PROXY_PORT
 
 std::optional<std::string> Variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -79,56 +92,6 @@ Status Only(const hadoop::SiteConfiguration& site, const std::string& key, std::
   TRY_ASSIGN(const auto value, site.Find(key));
   if (!value || value->text.empty() || is_there(value->text)) return Ok();
   return InvalidError(value->origin, ": ", key, " is \"", value->text, "\": ", what, " is not supported yet");
-}
-
-// Parses "host:port" or "host".
-std::optional<Endpoint> EndpointFrom(const std::string& text, int default_port) {
-  const size_t colon = text.rfind(':');
-  const auto port = colon == std::string::npos ? default_port : ParseInt(text.substr(colon + 1));
-  const std::string host = text.substr(0, colon);
-  if (host.empty() || !port || *port < 1 || *port > 65535) return std::nullopt;
-  return Endpoint{host, static_cast<int>(*port)};
-}
-
-// Reads the NameNode from "hdfs://nn.example.org:8020", with or without a path after it.
-Result<Endpoint> NameNode(const hadoop::SiteConfiguration& site) {
-  constexpr const char* kKey = "fs.defaultFS";
-  constexpr std::string_view kScheme = "hdfs://";
-  TRY(Only(site, "dfs.nameservices", "HDFS with several NameNodes", [](const std::string&) { return false; }));
-  TRY_ASSIGN(const auto value, site.Find(kKey));
-  const std::string text = value ? value->text : "";
-  const std::string authority = text.starts_with(kScheme) ? Split(text.substr(kScheme.size()), '/').front() : "";
-  const auto name_node = EndpointFrom(authority, kNameNodePort);
-  if (!name_node) {
-    return InvalidError(value ? value->origin : "core-site.xml", ": ", kKey, " is \"", text,
-                        "\", expected hdfs://HOST:PORT");
-  }
-  return *name_node;
-}
-
-// Returns the URL of the NameNode's web server. If the configured address is 0.0.0.0, the web server is on the
-// NameNode's host.
-Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpoint& name_node) {
-  constexpr const char* kKey = "dfs.namenode.http-address";
-  TRY_ASSIGN(const auto value, site.Find(kKey));
-  Endpoint web{name_node.host, kWebPort};
-  if (value && !value->text.empty()) {
-    TRY_ASSIGN(web, site.Address(kKey, kWebPort));
-    if (value->text.starts_with("0.0.0.0")) web.host = name_node.host;
-  }
-  return StrCat("http://", ToString(web));
-}
-
-// Returns the URL of the ResourceManager's web server. The text is empty if the URL is not known, because a job does
-// not need this server.
-std::string RmWebOf(const hadoop::SiteConfiguration& site, const Endpoint& rm) {
-  const auto policy = site.Find("yarn.http.policy");
-  if (!policy.ok() || (*policy && (*policy)->text == "HTTPS_ONLY")) return "";
-  constexpr const char* kKey = "yarn.resourcemanager.webapp.address";
-  auto web = site.Address(kKey, kRmWebPort);
-  if (!web.ok()) return "";
-  if (const auto value = site.Find(kKey); value.ok() && (*value)->text.starts_with("0.0.0.0")) web->host = rm.host;
-  return StrCat("http://", ToString(*web));
 }
 
 // Adds the properties at `place`, which may be empty. `from` is the variable or the key that names `place`.
@@ -149,35 +112,59 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   TRY(Only(site, "dfs.http.policy", "HDFS with HTTPS only",
            [](const std::string& text) { return text != "HTTPS_ONLY"; }));
   TRY_ASSIGN(const auto managers, hadoop::ResourceManagers(site));
-  if (managers.size() > 1) {
-    TRY(Only(site, "yarn.resourcemanager.ha.enabled", "YARN with several ResourceManagers",
-             [](const std::string&) { return false; }));
-  }
-  TRY_ASSIGN(const Endpoint name_node, NameNode(site));
-  TRY_ASSIGN(std::string webhdfs, WebHdfsOf(site, name_node));
+  TRY_ASSIGN(const auto hdfs, hadoop::DefaultHdfsOf(site));
   TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
   const auto enforces_queue_acls = site.Bool("yarn.acl.enable");
   const auto has_webhdfs = site.Bool("dfs.webhdfs.enabled");
   const auto protection = site.Text("hadoop.rpc.protection");
   const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
   const std::string home = StrCat(homes, "/", user);
-  return YarnCluster{.rm = managers.front().client,
-                     .scheduler = managers.front().scheduler,
-                     .name_node = name_node,
-                     .webhdfs = std::move(webhdfs),
-                     .user = std::move(user),
-                     .home = home,
-                     .rm_web = RmWebOf(site, managers.front().client),
-                     .web_proxy = proxy.ok() ? StrCat("http://", ToString(*proxy)) : "",
-                     .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls,
-                     .rpc_protection = protection.ok() ? *protection : "",
-                     .has_webhdfs_off = has_webhdfs.ok() && !*has_webhdfs};
+  YarnCluster cluster{.name_node = hdfs.authority,
+                      .user = std::move(user),
+                      .home = home,
+                      .web_proxy = proxy.ok() ? StrCat("http://", ToString(*proxy)) : "",
+                      .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls,
+                      .rpc_protection = protection.ok() ? *protection : "",
+                      .has_webhdfs_off = has_webhdfs.ok() && !*has_webhdfs};
+  for (const hadoop::ResourceManager& manager : managers) {
+    cluster.rms.push_back(manager.client);
+    cluster.schedulers.push_back(manager.scheduler);
+  }
+  for (const Endpoint& web : hdfs.webs) cluster.webhdfs.push_back(StrCat("http://", ToString(web)));
+  const auto policy = site.Find("yarn.http.policy");
+  const bool has_http = policy.ok() && !(*policy && (*policy)->text == "HTTPS_ONLY");
+  if (const auto& web = managers.front().web; web && has_http) cluster.rm_web = StrCat("http://", ToString(*web));
+  return cluster;
 }
 
+std::string ToText(const std::vector<Endpoint>& endpoints) {
+  std::vector<std::string> texts;
+  for (const Endpoint& endpoint : endpoints) texts.push_back(ToString(endpoint));
+  return Join(texts, ",");
+}
+
+namespace {
+
+// Parses what ToText() returns; empty if the text has another form.
+std::vector<Endpoint> EndpointsFrom(const std::string& text) {
+  std::vector<Endpoint> endpoints;
+  for (const std::string& word : Split(text, ',')) {
+    const auto endpoint = ParseEndpoint(word, 0);
+    if (!endpoint) return {};
+    endpoints.push_back(*endpoint);
+  }
+  return endpoints;
+}
+
+}  // namespace
+
 std::string ToText(const YarnCluster& cluster) {
-  std::vector<std::string> words = {
-      ToString(cluster.rm), ToString(cluster.scheduler), ToString(cluster.name_node), cluster.webhdfs, cluster.user,
-      cluster.home};
+  std::vector<std::string> words = {ToText(cluster.rms),
+                                    ToText(cluster.schedulers),
+                                    HdfsAuthority(cluster.name_node),
+                                    Join(cluster.webhdfs, ","),
+                                    cluster.user,
+                                    cluster.home};
   if (!cluster.rm_web.empty()) words.push_back(cluster.rm_web);
   if (!cluster.rm_web.empty() && !cluster.web_proxy.empty()) words.push_back(cluster.web_proxy);
   return Join(words, " ");
@@ -187,29 +174,29 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   const auto words = Split(text, ' ');
   const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six to eight words")};
   if (words.size() < 6 || words.size() > 8) return bad;
-  std::vector<Endpoint> endpoints;
-  for (size_t i = 0; i < 3; ++i) {
-    const auto endpoint = EndpointFrom(words[i], 0);
-    if (!endpoint) return bad;
-    endpoints.push_back(*endpoint);
-  }
-  return YarnCluster{.rm = endpoints[0],
-                     .scheduler = endpoints[1],
-                     .name_node = endpoints[2],
-                     .webhdfs = words[3],
-                     .user = words[4],
-                     .home = words[5],
-                     .rm_web = words.size() > 6 ? words[6] : "",
-                     .web_proxy = words.size() > 7 ? words[7] : ""};
+  YarnCluster cluster{.rms = EndpointsFrom(words[0]),
+                      .schedulers = EndpointsFrom(words[1]),
+                      .name_node = ParseEndpoint(words[2], 0).value_or(Endpoint{words[2], -1}),
+                      .webhdfs = Split(words[3], ','),
+                      .user = words[4],
+                      .home = words[5],
+                      .rm_web = words.size() > 6 ? words[6] : "",
+                      .web_proxy = words.size() > 7 ? words[7] : ""};
+  const bool is_whole = !cluster.rms.empty() && !cluster.schedulers.empty() && !cluster.webhdfs.empty() &&
+                        cluster.name_node.host.find(':') == std::string::npos;
+  return is_whole ? Result<YarnCluster>(std::move(cluster)) : bad;
 }
 
 Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster) {
   constexpr std::string_view kScheme = "http://";
-  const bool is_http = cluster.webhdfs.starts_with(kScheme);
-  const auto web = is_http ? EndpointFrom(cluster.webhdfs.substr(kScheme.size()), kWebPort) : std::nullopt;
-  if (!web) return InvalidError("WebHDFS is at \"", cluster.webhdfs, "\", expected http://HOST:PORT");
-  TRY_ASSIGN(const std::string address, ResolveHost(web->host));
-  return std::vector{Endpoint{address, web->port}};
+  std::vector<Endpoint> resolved;
+  for (const std::string& base : cluster.webhdfs) {
+    const auto web = base.starts_with(kScheme) ? ParseEndpoint(base.substr(kScheme.size()), 0) : std::nullopt;
+    if (!web) return InvalidError("WebHDFS is at \"", base, "\", expected http://HOST:PORT");
+    TRY_ASSIGN(const std::string address, ResolveHost(web->host));
+    resolved.push_back({address, web->port});
+  }
+  return resolved;
 }
 
 // Returns an empty text if the ResourceManager's web server is not known, because only that server can check who may

@@ -14,10 +14,12 @@
 
 namespace tony {
 
-// Blocking calls to one ResourceManager. Errors are those of RmClient.
+// Blocking calls to the ResourceManager of a cluster. If the cluster has several, a call goes to one after the other
+// until the active one answers. Errors are those of RmClient.
 class RmCalls {
  public:
-  RmCalls(Endpoint rm, std::string user, Duration limit) : rm_(std::move(rm)), user_(std::move(user)), limit_(limit) {}
+  RmCalls(std::vector<Endpoint> rms, std::string user, Duration limit)
+      : rms_(std::move(rms)), user_(std::move(user)), limit_(limit) {}
 
   Result<hadoop::NewApplication> ReserveApplicationId() const;
   Status Submit(const hadoop::Submission& submission) const;
@@ -35,7 +37,7 @@ class RmCalls {
   template <class T, class... Parameters, class... Arguments>
   Result<T> Ask(void (hadoop::RmClient::*method)(Parameters...), const Arguments&... arguments) const;
 
-  const Endpoint rm_;
+  const std::vector<Endpoint> rms_;
   const std::string user_;
   const Duration limit_;
 };
@@ -44,10 +46,12 @@ class RmCalls {
 // value.
 
 struct YarnCluster {
-  Endpoint rm;          // ResourceManager's address for clients
-  Endpoint scheduler;   // ResourceManager's address for AMs
-  Endpoint name_node;   // NameNode in "hdfs://" addresses
-  std::string webhdfs;  // e.g. "http://nn.example.org:9870"
+  // The ResourceManagers' addresses for clients and for AMs. Of several ResourceManagers one is active.
+  std::vector<Endpoint> rms, schedulers;
+  // The NameNode in "hdfs://" addresses. The logical name of several NameNodes has the port -1.
+  Endpoint name_node;
+  // The NameNodes' web servers, e.g. "http://nn.example.org:9870". Of several NameNodes one is active.
+  std::vector<std::string> webhdfs;
   // User name, which a cluster without Kerberos trusts.
   std::string user;
   // The user's folder in HDFS, such as "/user/eve".
@@ -64,7 +68,7 @@ struct YarnCluster {
 };
 
 // Reads a cluster's site files. kInvalid names file and key: a value cannot be used, or requires a feature that is not
-// supported yet (Kerberos, several NameNodes or ResourceManagers, HTTPS). `user` is the user of this process.
+// supported yet (Kerberos, HTTPS). `user` is the user of this process.
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user);
 
 // The environment variable that passes the cluster to a job's AM, which has no configuration. The words of its value
@@ -72,6 +76,9 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
 inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: not from ToText()
+
+// Returns e.g. "rm1:8032,rm2:8032".
+std::string ToText(const std::vector<Endpoint>& endpoints);
 
 // Returns the numeric HTTP addresses of the cluster's NameNodes. Blocks, as ResolveHost() does. kUnavailable: a name
 // does not resolve.

@@ -9,6 +9,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/hadoop/yarn_records.h"
+#include "runtime/job/hdfs_place.h"
 #include "runtime/os/files.h"
 #include "runtime/yarn/yarn_configured.h"
 
@@ -26,7 +27,7 @@ std::optional<std::string> WhyKept(const ClusterNote& note, const JobId& job, co
   if (jobs == known.end()) jobs = known.emplace(note.text, jobs_of(*cluster)).first;
   if (!jobs->second.ok()) return jobs->second.error().message;
   if (!jobs->second->contains(job.value)) return std::nullopt;
-  return StrCat("the job still exists in ", JobsFolder(*cluster), " of the NameNode ", ToString(cluster->name_node));
+  return StrCat("the job still exists in ", JobsFolder(*cluster), " of the NameNode ", HdfsAuthority(cluster->name_node));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ std::string JobsFolder(const YarnCluster& cluster) { return PlacesIn(cluster).jo
 std::string StagedFolder(const YarnCluster& cluster) { return PlacesIn(cluster).staged; }
 
 HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
-  return {.file_system = StrCat("hdfs://", ToString(cluster.name_node)),
+  return {.file_system = StrCat("hdfs://", HdfsAuthority(cluster.name_node)),
           .path = StrCat(JobsFolder(cluster), "/", job.value),
           .user = cluster.user};
 }
@@ -72,7 +72,7 @@ LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job) {
 }
 
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster) {
-  return {.base = cluster.webhdfs, .user = cluster.user, .limits = LimitsOfRecords()};
+  return {.bases = cluster.webhdfs, .user = cluster.user, .limits = LimitsOfRecords()};
 }
 
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known) {
@@ -215,7 +215,7 @@ RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnClust
                         const HdfsRetryPolicy& patience) {
   const HdfsPlaces places = PlacesIn(cluster);
   const HdfsFolder folder{
-      .file_system = StrCat("hdfs://", ToString(cluster.name_node)), .path = places.requests, .user = cluster.user};
+      .file_system = StrCat("hdfs://", HdfsAuthority(cluster.name_node)), .path = places.requests, .user = cluster.user};
   const HdfsBytes hdfs(calls, patience);
   const auto garbage = std::make_shared<YarnGarbage>(
       calls, places, [cluster](const JobId& job) { return RecordsOf(cluster, job); }, patience);
@@ -270,7 +270,7 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
     TRY_ASSIGN(HdfsSource source, FileSource(kSpecFile, spec_file.path()));
     sources.push_back(std::move(source));
   }
-  const HdfsStore store{.hdfs = {.base = cluster.webhdfs, .user = cluster.user},
+  const HdfsStore store{.hdfs = {.bases = cluster.webhdfs, .user = cluster.user},
                         .name_node = cluster.name_node,
                         .folder = StagedFolder(cluster),
                         .scratch = home};
@@ -327,7 +327,7 @@ bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
 
 Result<JobId> YarnJobs::NewId(Instant) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(files_));
-  TRY_ASSIGN(const auto made, RmCalls(cluster.rm, cluster.user, kIdLimit).ReserveApplicationId());
+  TRY_ASSIGN(const auto made, RmCalls(cluster.rms, cluster.user, kIdLimit).ReserveApplicationId());
   return JobId{hadoop::ToString(made.id)};
 }
 

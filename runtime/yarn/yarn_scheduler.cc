@@ -99,7 +99,7 @@ ContainerId FromYarn(const hadoop::ContainerId& id) { return {ToString(id)}; }
 YarnScheduler::YarnScheduler(YarnSchedulerInputs side)
     : loop_(side.loop),
       side_(std::move(side)),
-      session_(loop_, side_.names, side_.resource_manager, side_.earlier.rm_token.value_or(side_.token),
+      session_(loop_, side_.names, side_.resource_managers, side_.earlier.rm_token.value_or(side_.token),
                LimitsFor(side_.am_lease)),
       nodes_(loop_, side_.names,
              {.started =
@@ -255,7 +255,7 @@ hadoop::AmRmSession::Done<T> YarnScheduler::Then(void (YarnScheduler::*take)(con
 
 void YarnScheduler::Take(const hadoop::Registration& registration) {
   LogInfo(StrCat("the application master has registered ", registration.was_registered ? "again " : "",
-                 "with the ResourceManager at ", ToString(side_.resource_manager)));
+                 "with the ResourceManager at ", ToString(session_.resource_manager())));
   if (!registration.was_registered) {
     limits_ = {registration.maximum, registration.resource_types};
     queue_ = registration.queue;

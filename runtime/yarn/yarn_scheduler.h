@@ -61,7 +61,8 @@ Result<MasterState> DecodeMasterState(std::string_view bytes);
 struct YarnSchedulerInputs {
   EventLoop& loop;
   HostResolver& names;
-  Endpoint resource_manager;  // ResourceManager's address for AMs
+  // The ResourceManagers' addresses for AMs. Of several ResourceManagers one is active.
+  std::vector<Endpoint> resource_managers;
   hadoop::Token token;        // kind: YARN_AM_RM_TOKEN
   hadoop::MasterAddress address;
   // Page to which the ResourceManager redirects browsers once the job has ended. Empty: its own page.

@@ -89,7 +89,7 @@ std::string WhoText(const std::string& acl) {
 void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
   const auto ask = [&](std::string text) { steps.push_back({"asked", std::move(text)}); };
   const auto tags = TagsOf(spec);
-  ask(StrCat("the ResourceManager at ", ToString(cluster.rm), ", as user ", cluster.user, ", for an application \"",
+  ask(StrCat("the ResourceManager at ", ToText(cluster.rms), ", as user ", cluster.user, ", for an application \"",
              spec.name, "\" of the type ", spec.yarn.type, " in queue ", spec.yarn.queue, " with priority ",
              spec.yarn.priority,
              tags.empty() ? "" : StrCat(" and the tags ", Join({tags.begin(), tags.end()}, ", "))));
@@ -124,7 +124,7 @@ void AddFile(const FileSpec& file, const std::string& whom, PlannedSteps& steps)
 }
 
 Status AddShipped(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
-  const std::string hdfs = StrCat("hdfs://", ToString(cluster.name_node));
+  const std::string hdfs = StrCat("hdfs://", HdfsAuthority(cluster.name_node));
   steps.push_back({"shipped", StrCat("to ", hdfs, StagedFolder(cluster),
                                      ", where each file is stored once, under the hash of its content:")});
   TRY(AddProgram("tony-yarn-am.tar.gz", steps));

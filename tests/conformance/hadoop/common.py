@@ -45,6 +45,24 @@ def site(key):
     raise Failed(f"{key} is in no site file of {CLUSTER}")
 
 
+def open_one_of(key, ids, path, **how):
+    """Makes a request to the first of several servers that serves it. Their addresses are `key`, with the ids of the
+    daemons behind it if the cluster has two of them."""
+    text = "".join((CLUSTER / "conf" / f"{name}-site.xml").read_text() for name in ("hdfs", "yarn"))
+    addresses = [found.group(1) for end in ("", *ids)
+                 if (found := re.search(f"<name>{re.escape(key + end)}</name><value>(.*?)</value>", text))]
+    for address in addresses:
+        try:
+            return urllib.request.urlopen(urllib.request.Request(f"http://{address}{path}", **how), timeout=30)
+        except urllib.error.HTTPError as error:
+            if address == addresses[-1] or error.code not in (403, 503):
+                raise
+        except OSError:
+            if address == addresses[-1]:
+                raise
+    raise Failed(f"{key} is in no site file of {CLUSTER}")
+
+
 def environment(**more):
     return {
         "PATH": os.environ["PATH"],
@@ -136,8 +154,7 @@ def runs(job):
 def resource_manager(path, user="root", **parameters):
     """Returns the ResourceManager's answer to a user by HTTP."""
     words = urllib.parse.urlencode({"user.name": user, **parameters})
-    url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/{path}?{words}"
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with open_one_of("yarn.resourcemanager.webapp.address", (".rm1", ".rm2"), f"/ws/v1/cluster/{path}?{words}") as answer:
         return json.load(answer)
 
 
@@ -208,8 +225,8 @@ def nothing_is_left_of(job):
 def hdfs(method, path, user="root", **parameters):
     """Makes one call of WebHDFS; returns the answer as text."""
     words = urllib.parse.urlencode({"user.name": user, **parameters})
-    url = f"http://{site('dfs.namenode.http-address')}/webhdfs/v1{urllib.parse.quote(path)}?{words}"
-    with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=30) as answer:
+    with open_one_of("dfs.namenode.http-address", (".pair.nn1", ".pair.nn2"),
+                     f"/webhdfs/v1{urllib.parse.quote(path)}?{words}", method=method) as answer:
         return answer.read().decode()
 
 

@@ -40,7 +40,7 @@ bool Is(const Result<T>& result, const T& value) {
 class Cluster {
  public:
   explicit Cluster(const std::string& at)
-      : url(at), root(loop, {.base = url, .user = UserName()}), eve(loop, {.base = url, .user = "eve"}) {}
+      : url(at), root(loop, {.bases = {url}, .user = UserName()}), eve(loop, {.bases = {url}, .user = "eve"}) {}
 
   // Returns the result of a call. The newest error is in `said`.
   template <class T, class Start>

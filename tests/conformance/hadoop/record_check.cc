@@ -22,7 +22,7 @@ struct Job {
   Job(const Cluster& cluster, const std::string& name)
       : folder{"hdfs:", "/user/eve/jobs/" + name, "eve"},
         calls(std::make_shared<WebHdfsCalls>(
-            WebHdfs::Options{.base = cluster.url, .user = "eve", .limits = LimitsOfRecords()})),
+            WebHdfs::Options{.bases = {cluster.url}, .user = "eve", .limits = LimitsOfRecords()})),
         records(calls, folder),
         journal(calls, folder) {}
 

@@ -36,7 +36,7 @@ class Bed {
   Bed(const std::string& url, const fs::path& cluster_folder)
       : cluster(url), folder(cluster_folder), sources_(folder / "sources") {
     fs::create_directories(sources_);
-    store.hdfs = {.base = url, .user = "eve"};
+    store.hdfs = {.bases = {url}, .user = "eve"};
     store.folder = kFolder;
     store.scratch = sources_;
   }

@@ -61,7 +61,7 @@ class Client : public Bed {
     const auto refused = *Await<Result<bool>>([&](auto done) { rm.Submit(large, done); });
     MUST(!refused.ok() && refused.error().code == ErrorCode::kInvalid);
     std::printf("   %s\n", refused.error().message.c_str());
-    RmClient wrong_port(loop, names, addresses_.scheduler, SimpleUser{"root"});
+    RmClient wrong_port(loop, names, {addresses_.scheduler}, SimpleUser{"root"});
     const auto stranger = *Await<Result<NewApplication>>([&](auto done) { wrong_port.ReserveApplicationId(done); });
     MUST(!stranger.ok() && stranger.error().code == ErrorCode::kNotPermitted);
     std::printf("   %s\n", stranger.error().message.c_str());
@@ -152,7 +152,7 @@ class Client : public Bed {
   ResourceManager addresses_;
   std::string restart_;
   std::string program_;
-  RmClient rm{loop, names, addresses_.client, SimpleUser{CheckUser()}};
+  RmClient rm{loop, names, {addresses_.client}, SimpleUser{CheckUser()}};
 };
 
 std::optional<std::string> Variable(const std::string& name) {

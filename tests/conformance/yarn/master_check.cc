@@ -52,14 +52,14 @@ class Master : public Bed {
     const auto token = MasterTokenIn(credentials_);
     MUST(token);
     token_ = *token;
-    session_ = std::make_unique<AmRmSession>(loop, names, scheduler_, token_);
+    session_ = std::make_unique<AmRmSession>(loop, names, std::vector{scheduler_}, token_);
     return "";
   }
 
   Why RegisterOnce() {
     Token wrong = token_;
     wrong.password = "guessed";
-    AmRmSession impostor(loop, names, scheduler_, wrong);
+    AmRmSession impostor(loop, names, {scheduler_}, wrong);
     const auto refused = *Await<MasterReply<Allocation>>([&](auto done) { impostor.Allocate({}, done); });
     MUST(!std::holds_alternative<Allocation>(refused));
     MUST(std::holds_alternative<NotRegistered>(Allocate({})));
@@ -184,7 +184,7 @@ class Master : public Bed {
 
   // Acts as a process that restarts within the same attempt.
   Why TakeOver() {
-    session_ = std::make_unique<AmRmSession>(loop, names, scheduler_, token_);
+    session_ = std::make_unique<AmRmSession>(loop, names, std::vector{scheduler_}, token_);
     const auto registration = Register();
     MUST(std::holds_alternative<Registration>(registration) && std::get<Registration>(registration).was_registered);
     MUST(std::holds_alternative<Allocation>(Allocate({})));

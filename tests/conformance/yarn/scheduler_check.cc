@@ -19,11 +19,11 @@ constexpr int64_t kMasterMb = 256, kContainerMb = 128;
 class SchedulerMaster : public Bed {
  public:
   SchedulerMaster(const MasterPlace& place, const Credentials& credentials)
-      : rm_(loop, names, place.client, SimpleUser{CheckUser()}) {
+      : rm_(loop, names, {place.client}, SimpleUser{CheckUser()}) {
     YarnSchedulerInputs side{
         .loop = loop,
         .names = names,
-        .resource_manager = place.scheduler,
+        .resource_managers = {place.scheduler},
         .token = *MasterTokenIn(credentials),
         .address = {"localhost", 4242, ""},
         .am_lease = Duration(3000),

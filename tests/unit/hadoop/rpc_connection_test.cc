@@ -20,7 +20,7 @@ using Kind = RpcFailure::Kind;
 class RpcConnectionTest : public EventLoopTest {
  protected:
   void Connect(RpcIdentity identity, RpcLimits limits = {}) {
-    connection.emplace(loop, names, RpcServer{{"localhost", server->port()}, kProtocol}, std::move(identity), limits);
+    connection.emplace(loop, names, RpcServer{{{"localhost", server->port()}}, kProtocol}, std::move(identity), limits);
   }
   void Serve(std::optional<Token> token) { server.emplace(loop, std::move(token)); }
   void Call(const std::string& method) {
@@ -60,6 +60,73 @@ TEST_F(RpcConnectionTest, AConnectionSendsItsUserNameOnceAndReturnsTheResponseTo
   wire::GetQueueInfoRequest answer;
   ASSERT_TRUE(answer.ParseFromString(std::get<std::string>(replies["two"])));
   EXPECT_EQ(answer.queuename(), "two");
+}
+
+// ---- several servers, of which one is active
+
+class ServersTest : public RpcConnectionTest {
+ protected:
+  ServersTest() {
+    Serve(std::nullopt);
+    for (FakeRpcServer* each : {&*server, &other}) {
+      each->on_call = [each](const FakeRpcServer::Call& call) { each->Succeed(call, wire::GetQueueInfoRequest()); };
+    }
+  }
+  void ConnectTo(std::vector<Endpoint> addresses) {
+    connection.emplace(loop, names, RpcServer{std::move(addresses), kProtocol}, SimpleUser{"alice"});
+  }
+  Endpoint First() const { return {"localhost", server->port()}; }
+  Endpoint Second() const { return {"localhost", other.port()}; }
+
+  FakeRpcServer other{loop, std::nullopt};
+};
+
+TEST_F(ServersTest, TheCallAfterAFailedConnectGoesToTheNextServer) {
+  ConnectTo({{"localhost", 1}, First()});
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_EQ(FailureOf("one").kind, Kind::kLost);
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_TRUE(std::holds_alternative<std::string>(replies["two"]));
+  EXPECT_EQ(connection->address(), First());
+}
+
+TEST_F(ServersTest, TheCallAfterAStandbyExceptionGoesToTheNextServer) {
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    server->Fail(call, "org.apache.hadoop.ipc.StandbyException", "not active");
+  };
+  ConnectTo({First(), Second()});
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_TRUE(IsException(FailureOf("one"), "StandbyException"));
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(other.calls.size(), 1u);
+}
+
+TEST_F(ServersTest, ALostCallIsFollowedByACallToTheNextServer) {
+  server->on_call = [](const FakeRpcServer::Call&) {};
+  ConnectTo({First(), Second()});
+  Call("one");
+  ASSERT_TRUE(RunUntil(loop, [&] { return !server->calls.empty(); }));
+  server->CloseAll();
+  ASSERT_TRUE(Answered(1));
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(other.calls.size(), 1u);
+}
+
+TEST_F(ServersTest, AConnectionStaysWithAServerThatClosedItWhileItWasIdle) {
+  ConnectTo({First(), Second()});
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  server->CloseAll();
+  RunUntil(loop, [&, end = loop.Now() + Duration(50)] { return loop.Now() >= end; });
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(server->calls.size(), 2u);
+  EXPECT_TRUE(other.calls.empty());
 }
 
 TEST_F(RpcConnectionTest, CallsCarryTheClientIdAndIncreasingCallNumbers) {

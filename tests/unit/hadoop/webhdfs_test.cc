@@ -19,6 +19,9 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::StartsWith;
 
+// Nothing listens at this address.
+constexpr char kNobody[] = "http://127.0.0.1:1";
+
 class WebHdfsTest : public testing::Test {
  protected:
   // Calls `start` with a callback, and waits for the result that the callback gets.
@@ -45,7 +48,7 @@ class WebHdfsTest : public testing::Test {
 
   EventLoop loop;
   FakeNameNode node{loop};
-  WebHdfs hdfs{loop, {.base = node.url(), .user = "eve"}};
+  WebHdfs hdfs{loop, {.bases = {node.url()}, .user = "eve"}};
 };
 
 TEST_F(WebHdfsTest, AFolderIsCreatedWithTheRequestedPermission) {
@@ -236,10 +239,54 @@ TEST_F(WebHdfsTest, AMalformedAnswerOfTheNameNodeIsRejected) {
 }
 
 TEST_F(WebHdfsTest, ACallReturnsUnavailableIfNoNameNodeListens) {
-  WebHdfs gone(loop, {.base = "http://127.0.0.1:1", .user = "eve"});
+  WebHdfs gone(loop, {.bases = {kNobody}, .user = "eve"});
   const Status status = Run<Status>([&](auto done) { return gone.MakeFolders("/a", 0700, done); });
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(status.error().message, "PUT http://127.0.0.1:1/webhdfs/v1/a: connect: connection refused");
+}
+
+// ---- several NameNodes, of which one is active
+
+class NameNodesTest : public WebHdfsTest {
+ protected:
+  Status MakeFoldersAt(std::vector<std::string> bases) {
+    WebHdfs both(loop, {.bases = std::move(bases), .user = "eve"});
+    return Run<Status>([&](auto done) { return both.MakeFolders("/a", 0750, done); });
+  }
+
+  FakeNameNode other{loop};
+};
+
+TEST_F(NameNodesTest, ACallReachesTheActiveNameNodeInAnyOrder) {
+  other.answers_all = FakeNameNode::Refused(403, "StandbyException", "not active");
+  const std::vector<std::vector<std::string>> orders = {
+      {node.url(), other.url()}, {other.url(), node.url()}, {node.url(), kNobody}, {kNobody, node.url()}};
+  for (const auto& bases : orders) {
+    node.folders.clear();
+    const Status status = MakeFoldersAt(bases);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    EXPECT_EQ(node.folders.size(), 1u);
+  }
+}
+
+TEST_F(NameNodesTest, TheNameNodeThatWasActiveLastIsAskedFirst) {
+  other.answers_all = FakeNameNode::Refused(403, "StandbyException", "not active");
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(MakeFoldersAt({node.url(), other.url()}).ok());
+  EXPECT_LE(other.server().requests().size(), 1u);
+}
+
+// The first NameNode may have executed the call.
+TEST_F(NameNodesTest, ACallWithoutAnAnswerIsNotSentToAnotherNameNode) {
+  node.loses_answer_of = other.loses_answer_of = "MKDIRS";
+  const Status status = MakeFoldersAt({node.url(), other.url()});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(node.server().requests().size() + other.server().requests().size(), 1u);
+}
+
+TEST_F(NameNodesTest, ACallReturnsUnavailableIfAllNameNodesAreInStandby) {
+  node.answers_all = other.answers_all = FakeNameNode::Refused(403, "StandbyException", "not active");
+  EXPECT_EQ(MakeFoldersAt({node.url(), other.url()}).error().code, ErrorCode::kUnavailable);
 }
 
 using PutWholeTest = WebHdfsTest;

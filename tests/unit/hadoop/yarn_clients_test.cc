@@ -52,7 +52,7 @@ class YarnClientsTest : public EventLoopTest {
 class RmClientTest : public YarnClientsTest {
  protected:
   FakeRpcServer server{loop, std::nullopt};
-  RmClient rm{loop, names, {"127.0.0.1", server.port()}, SimpleUser{"alice"}};
+  RmClient rm{loop, names, {{"127.0.0.1", server.port()}}, SimpleUser{"alice"}};
 };
 
 TEST_F(RmClientTest, ReservingAnApplicationReturnsItsIdAndTheMaximumResources) {
@@ -285,7 +285,7 @@ class AmRmSessionTest : public YarnClientsTest {
   }
 
   FakeRpcServer server{loop, kMasterToken};
-  AmRmSession session{loop, names, {"127.0.0.1", server.port()}, kMasterToken};
+  AmRmSession session{loop, names, {{"127.0.0.1", server.port()}}, kMasterToken};
 };
 
 TEST_F(AmRmSessionTest, ARegistrationReturnsTheClusterLimitsAndTheContainersAndTokensOfEarlierAttempts) {
@@ -421,7 +421,7 @@ TEST_F(AmRmSessionTest, AResourceManagerRestartIsReportedAsNotRegistered) {
 TEST_F(AmRmSessionTest, AnUnknownAttemptOrAnOldTokenIsReportedAsAnEndedAttempt) {
   Play(server, {Refuse("ApplicationAttemptNotFoundException", "Application attempt doesn't exist")});
   EXPECT_EQ(std::get<AttemptOver>(Allocate()).reason, "Application attempt doesn't exist");
-  AmRmSession stale(loop, names, {"127.0.0.1", server.port()}, Token{"an identifier", "old", "", ""});
+  AmRmSession stale(loop, names, {{"127.0.0.1", server.port()}}, Token{"an identifier", "old", "", ""});
   const auto reply = Await<MasterReply<Allocation>>([&](auto done) { stale.Allocate({}, done); });
   EXPECT_EQ(std::get<AttemptOver>(reply).reason, "Invalid AMRMToken");
 }
@@ -436,7 +436,7 @@ TEST_F(AmRmSessionTest, OnlyAPermanentRejectionEndsTheMasterAttempt) {
   EXPECT_TRUE(std::holds_alternative<Error>(Register()));
   server.challenge_qop = "auth-conf";
   server.CloseAll();
-  AmRmSession fresh(loop, names, {"127.0.0.1", server.port()}, Token{"an identifier", "a password", "", ""});
+  AmRmSession fresh(loop, names, {{"127.0.0.1", server.port()}}, Token{"an identifier", "a password", "", ""});
   const auto reply = Await<MasterReply<Registration>>([&](auto done) { fresh.Register({}, done); });
   EXPECT_THAT(std::get<AttemptOver>(reply).reason, HasSubstr("hadoop.rpc.protection"));
 }
@@ -500,7 +500,7 @@ TEST(ExpectedResponseTest, TheExpectedResponseIdIsParsedFromTheErrorMessage) {
 class NmClientTest : public YarnClientsTest {
  protected:
   FakeRpcServer server{loop, kMasterToken};
-  NmClient node{loop, names, {{"127.0.0.1", server.port()}, kMasterToken}};
+  NmClient node{loop, names, {{{"127.0.0.1", server.port()}}, kMasterToken}};
 };
 
 TEST_F(NmClientTest, StartedAndFailedContainersAreReportedSeparately) {
@@ -552,7 +552,7 @@ TEST_F(NmClientTest, ContainerStatusesAndTheIdsOfStoppedContainersAreReturned) {
 }
 
 TEST_F(NmClientTest, ANodeManagerCallWithAWrongTokenFails) {
-  NmClient stranger(loop, names, {{"127.0.0.1", server.port()}, Token{"an identifier", "x", "", ""}});
+  NmClient stranger(loop, names, {{{"127.0.0.1", server.port()}}, Token{"an identifier", "x", "", ""}});
   const auto answer = Await<Result<NodeAnswer<ContainerId>>>([&](auto done) { stranger.Stop({kContainer}, done); });
   EXPECT_EQ(answer.error().code, ErrorCode::kNotPermitted);
 }

@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 class HdfsStagingTest : public testing::Test {
  protected:
   HdfsStagingTest() {
-    store_.hdfs = {.base = name_node_.url(), .user = "eve"};
+    store_.hdfs = {.bases = {name_node_.url()}, .user = "eve"};
     store_.folder = "/user/eve/staged";
     store_.name_node = {"nn", 8020};
     store_.scratch = temp_.path() / "scratch";
@@ -276,7 +276,7 @@ class HdfsSourcesTest : public hadoop::ServedNameNodeTest {
   }
 
   const Instant modified_ = FromMillis(1700000000123);
-  const YarnCluster cluster_{.name_node = {"NN", 9000}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
+  const YarnCluster cluster_{.name_node = {"NN", 9000}, .webhdfs = {node_.url()}, .user = "eve", .home = "/user/eve"};
 };
 
 TEST_F(HdfsSourcesTest, AnHdfsFileIsFoundWithItsPathSizeAndTime) {

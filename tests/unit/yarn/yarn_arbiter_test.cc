@@ -467,10 +467,10 @@ TEST_F(YarnArbiterTest, AYarnSubmissionIsBuiltFromTheRecordsOfTheJobAndShowsNoSe
       Must(MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1)));
   Put(kCertificatesRecord, ToJson(certificates));
   Put(kFilesRecord, ToJson(HdfsFiles{{kMasterFolder, {.scheme = "hdfs", .host = "nn", .port = 8020, .path = "/am"}}}));
-  const YarnCluster cluster = {.rm = {"rm", 1},
-                               .scheduler = {"rm", 2},
+  const YarnCluster cluster = {.rms = {{"rm", 1}},
+                               .schedulers = {{"rm", 2}},
                                .name_node = {"nn", 3},
-                               .webhdfs = "http://nn:4",
+                               .webhdfs = {"http://nn:4"},
                                .user = "eve",
                                .home = "/user/eve"};
   const auto submission = Must(SubmissionOf(cluster, records_));
@@ -625,7 +625,7 @@ class YarnJobPlaceTest : public hadoop::ServedNameNodeTest {
     return ServedNameNodeTest::Bytes(records.store(), name);
   }
 
-  const YarnCluster cluster_{.name_node = {"nn", 8020}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
+  const YarnCluster cluster_{.name_node = {"nn", 8020}, .webhdfs = {node_.url()}, .user = "eve", .home = "/user/eve"};
 };
 
 TEST_F(YarnJobPlaceTest, PutRecordsStoresAllGivenRecordsOfAJob) {

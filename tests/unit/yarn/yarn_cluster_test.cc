@@ -12,7 +12,9 @@
 #include <random>
 #include <vector>
 
+#include "runtime/job/hdfs_place.h"
 #include "runtime/yarn/executor_context.h"
+#include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
 #include "tests/support/results.h"
@@ -47,10 +49,10 @@ std::string ErrorWith(Site changes) {
 
 TEST(YarnClusterTest, SettingsMissingFromTheSiteFilesHaveHadoopsDefaultValues) {
   const auto cluster = Must(ClusterWith({}));
-  EXPECT_EQ(ToString(cluster.rm), "rm.example.org:8032");
-  EXPECT_EQ(ToString(cluster.scheduler), "rm.example.org:8030");
+  EXPECT_EQ(ToText(cluster.rms), "rm.example.org:8032");
+  EXPECT_EQ(ToText(cluster.schedulers), "rm.example.org:8030");
   EXPECT_EQ(ToString(cluster.name_node), "nn.example.org:9000");
-  EXPECT_EQ(cluster.webhdfs, "http://nn.example.org:9870");
+  EXPECT_EQ(Join(cluster.webhdfs, ","), "http://nn.example.org:9870");
   EXPECT_EQ(cluster.home, "/user/eve");
   EXPECT_EQ(ToString(ClusterWith({{"fs.defaultFS", "hdfs://nn/a/b"}})->name_node), "nn:8020");
 }
@@ -59,9 +61,9 @@ TEST(YarnClusterTest, ConfiguredValuesOverrideDefaults) {
   const auto cluster =
       ClusterWith({{"dfs.namenode.http-address", "0.0.0.0:50070"}, {"dfs.user.home.dir.prefix", "/home"}});
   ASSERT_TRUE(cluster.ok()) << cluster.error().message;
-  EXPECT_EQ(cluster->webhdfs, "http://nn.example.org:50070") << "where it listens everywhere it is reached by its name";
+  EXPECT_EQ(Join(cluster->webhdfs, ","), "http://nn.example.org:50070") << "where it listens everywhere it is reached by its name";
   EXPECT_EQ(cluster->home, "/home/eve");
-  EXPECT_EQ(ClusterWith({{"dfs.namenode.http-address", "web:1"}})->webhdfs, "http://web:1");
+  EXPECT_EQ(ClusterWith({{"dfs.namenode.http-address", "web:1"}})->webhdfs.front(), "http://web:1");
 }
 
 TEST(YarnClusterTest, WebAddressAndQueueAclsComeFromTheSiteFiles) {
@@ -84,22 +86,68 @@ TEST(YarnClusterTest, DisabledWebHdfsAndRpcPrivacyAreAcceptedAndRecorded) {
 
 TEST(YarnClusterTest, AnUnsupportedSettingIsRejectedWithItsFileAndKey) {
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "file:///"}}),
-            "x-site.xml:3: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
+            "x-site.xml:3: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "hdfs://nn:0"}}),
-            "x-site.xml:3: fs.defaultFS is \"hdfs://nn:0\", expected hdfs://HOST:PORT");
+            "x-site.xml:3: fs.defaultFS is \"hdfs://nn:0\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
   EXPECT_EQ(
       ErrorWith({{"hadoop.security.authentication", "kerberos"}}),
       "x-site.xml:3: hadoop.security.authentication is \"kerberos\": a cluster with Kerberos is not supported yet");
   EXPECT_EQ(ErrorWith({{"dfs.http.policy", "HTTPS_ONLY"}}),
             "x-site.xml:3: dfs.http.policy is \"HTTPS_ONLY\": HDFS with HTTPS only is not supported yet");
-  EXPECT_EQ(ErrorWith({{"dfs.nameservices", "c1"}}),
-            "x-site.xml:3: dfs.nameservices is \"c1\": HDFS with several NameNodes is not supported yet");
-  EXPECT_EQ(ErrorWith({{"yarn.resourcemanager.ha.enabled", "true"},
-                       {"yarn.resourcemanager.ha.rm-ids", "a,b"},
-                       {"yarn.resourcemanager.hostname.a", "one"},
-                       {"yarn.resourcemanager.hostname.b", "two"}}),
-            "x-site.xml:3: yarn.resourcemanager.ha.enabled is \"true\": YARN with several ResourceManagers is not "
-            "supported yet");
+}
+
+// ---- several ResourceManagers and NameNodes
+
+const Site kTwoManagers = {{"yarn.resourcemanager.ha.enabled", "true"},
+                           {"yarn.resourcemanager.ha.rm-ids", "a, b"},
+                           {"yarn.resourcemanager.hostname.a", "one"},
+                           {"yarn.resourcemanager.hostname.b", "two"},
+                           {"yarn.resourcemanager.webapp.address.a", "web:1"}};
+const Site kTwoNameNodes = {{"fs.defaultFS", "hdfs://c1"},
+                            {"dfs.nameservices", "c0,c1"},
+                            {"dfs.ha.namenodes.c1", "n1, n2"},
+                            {"dfs.namenode.rpc-address.c1.n1", "nn1:9000"},
+                            {"dfs.namenode.rpc-address.c1.n2", "nn2:9000"},
+                            {"dfs.namenode.http-address.c1.n2", "0.0.0.0:50070"}};
+
+TEST(YarnClusterTest, AllResourceManagersOfAClusterAreKnown) {
+  const auto cluster = Must(ClusterWith(kTwoManagers));
+  EXPECT_EQ(ToText(cluster.rms), "one:8032,two:8032");
+  EXPECT_EQ(ToText(cluster.schedulers), "one:8030,two:8030");
+  EXPECT_EQ(cluster.rm_web, "http://web:1");
+}
+
+TEST(YarnClusterTest, ALogicalNameStandsForAllItsNameNodes) {
+  const auto cluster = Must(ClusterWith(kTwoNameNodes));
+  EXPECT_EQ(HdfsAuthority(cluster.name_node), "c1");
+  EXPECT_EQ(Join(cluster.webhdfs, ","), "http://nn1:9870,http://nn2:50070");
+  EXPECT_EQ(*PathInHdfs(cluster, "hdfs://c1/data"), "/data");
+  EXPECT_EQ(*PathInHdfs(cluster, "hdfs:///data"), "/data");
+  EXPECT_FALSE(PathInHdfs(cluster, "hdfs://nn1:9000/data").ok());
+}
+
+TEST(YarnClusterTest, ALogicalNameMayStandForOneNameNode) {
+  const auto cluster = Must(ClusterWith({{"fs.defaultFS", "hdfs://c1"},
+                                         {"dfs.nameservices", "c1"},
+                                         {"dfs.namenode.rpc-address.c1", "nn:9000"}}));
+  EXPECT_EQ(Join(cluster.webhdfs, ","), "http://nn:9870");
+}
+
+TEST(YarnClusterTest, ANameNodeWithoutAnAddressIsRejectedWithItsKey) {
+  Site site = kTwoNameNodes;
+  site["dfs.ha.namenodes.c1"] = "n1,n3";
+  EXPECT_EQ(ErrorWith(site), "Hadoop's site files: dfs.namenode.rpc-address.c1.n3 is not set");
+}
+
+TEST(YarnClusterTest, TheDescriptionOfAClusterWithSeveralDaemonsIsReadBackByTheMaster) {
+  Site site = kTwoNameNodes;
+  site.insert(kTwoManagers.begin(), kTwoManagers.end());
+  const std::string text = ToText(Must(ClusterWith(site)));
+  EXPECT_EQ(text,
+            "one:8032,two:8032 one:8030,two:8030 c1 http://nn1:9870,http://nn2:50070 eve /user/eve http://web:1");
+  const auto read = Must(YarnClusterFromText(text));
+  EXPECT_EQ(ToText(read), text);
+  EXPECT_EQ(read.name_node.port, -1);
 }
 
 TEST(YarnClusterTest, TheClusterDescriptionWrittenByAClientIsReadBackByTheMaster) {
@@ -159,12 +207,12 @@ class YarnConfiguredTest : public testing::Test {
   template <class What>
   static std::string Of(const What& what) {
     const auto cluster = FindYarnCluster(what);
-    if (cluster.ok()) return ToString(cluster->rm) + " " + ToString(cluster->name_node);
+    if (cluster.ok()) return ToText(cluster->rms) + " " + ToString(cluster->name_node);
     return cluster.error().code == ErrorCode::kInvalid ? cluster.error().message : "another code than kInvalid";
   }
   // Writes a note with this age.
   void Note(const JobId& job, const std::string& rm, std::chrono::seconds age) {
-    const YarnCluster cluster = {{rm, 1}, {rm, 2}, {rm, 3}, "http://" + rm + ":4", "eve", "/user/eve"};
+    const YarnCluster cluster = {{{rm, 1}}, {{rm, 2}}, {rm, 3}, {"http://" + rm + ":4"}, "eve", "/user/eve"};
     ASSERT_TRUE(NoteCluster(job, ToText(cluster)).ok());
     const fs::path file = temp_.path() / "home" / "yarn" / "clusters" / job.value;
     fs::last_write_time(file, fs::file_time_type::clock::now() - age);
@@ -183,7 +231,7 @@ TEST_F(YarnConfiguredTest, SiteFilesOfAJobOverrideHadoopConfDir) {
   EXPECT_EQ(Of(SiteFiles{hdfs, yarn}), "own:8032 own:1") << "the yarn-site.xml is read last";
   unsetenv(kConfigurationVariable);
   EXPECT_EQ(Of(SiteFiles{hdfs, yarn}), "own:8032 own:1") << "and the variable is not needed";
-  EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "core-default.xml: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
+  EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "core-default.xml: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
 }
 
 TEST_F(YarnConfiguredTest, SiteFilesOfAJobCannotOverrideValuesMarkedFinal) {
@@ -270,7 +318,7 @@ TEST_F(NoteGarbageTest, GarbageCollectionDeletesOnlyTheClusterRecordsOfRemovedJo
   int asked = 0;
   const JobsOfCluster jobs_of = [&](const YarnCluster& cluster) -> Result<std::set<std::string>> {
     ++asked;
-    if (cluster.rm.host == "dead") return Error{ErrorCode::kUnavailable, "dead: connect: refused"};
+    if (cluster.rms.front().host == "dead") return Error{ErrorCode::kUnavailable, "dead: connect: refused"};
     return std::set<std::string>{kNoted.value};
   };
   const Garbage would = Collect(jobs_of, /*dry_run=*/true);

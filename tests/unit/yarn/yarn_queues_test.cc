@@ -61,7 +61,7 @@ class QueueWorld {
   }
   static Deeds<QueueWorld> Its();
   std::string Check(const std::string& name, CheckFor purpose) {
-    const YarnCluster cluster{.rm = {"127.0.0.1", server_.port()}, .user = "eve", .enforces_queue_acls = true};
+    const YarnCluster cluster{.rms = {{"127.0.0.1", 1}, {"127.0.0.1", server_.port()}}, .user = "eve", .enforces_queue_acls = true};
     JobSpec spec;
     spec.yarn.queue = name;
     const auto checked = CheckYarnQueue(cluster, spec, {1700000000000, 7}, purpose);

@@ -44,7 +44,7 @@ class SchedulerWorld : public EventLoopTest {
     scheduler.emplace(YarnSchedulerInputs{
         .loop = loop,
         .names = names,
-        .resource_manager = {"127.0.0.1", rm->server.port()},
+        .resource_managers = {{"127.0.0.1", rm->server.port()}},
         .token = kFakeToken,
         .address = {"n1", 4242, "http://n1:1/"},
         .page_after_end = "http://kept:1/",

@@ -25,7 +25,7 @@ class WebHdfsCallsTest : public hadoop::ServedNameNodeTest {
   std::string Bytes(const std::string& name) const { return ServedNameNodeTest::Bytes(store, name); }
 
   const std::shared_ptr<WebHdfsCalls> calls = std::make_shared<WebHdfsCalls>(
-      hadoop::WebHdfs::Options{.base = node_.url(), .user = "eve", .limits = LimitsOfRecords()});
+      hadoop::WebHdfs::Options{.bases = {node_.url()}, .user = "eve", .limits = LimitsOfRecords()});
   const HdfsRecordStore store{calls, kJob, Tries(4)};
   const std::string large = std::string(kMostInAttribute + 1, 'x');
 };
