@@ -230,6 +230,14 @@ def hdfs(method, path, user="root", **parameters):
         return answer.read().decode()
 
 
+def takes_writes():
+    """Returns whether the NameNode is active and has left its safe mode."""
+    try:
+        return hdfs("PUT", "/tmp/takes-writes", op="MKDIRS")
+    except OSError:
+        return False
+
+
 def applications(**wanted):
     """Returns the ids of the applications that the ResourceManager knows, optionally of one user or name only."""
     found = (resource_manager("apps")["apps"] or {"app": []})["app"]

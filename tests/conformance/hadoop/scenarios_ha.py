@@ -5,7 +5,7 @@ import importlib
 import time
 
 import scenarios_takeover
-from common import begin, cluster, end, must, nothing_is_left_of, put, resource_manager, status, tony, until
+from common import begin, cluster, end, must, nodes_run, nothing_is_left_of, put, status, takes_writes, tony, until
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
 from scenarios_takeover import go, kill_leader, leads, start, succeeds_unchanged  # noqa: E402
@@ -23,7 +23,7 @@ def fail_over(kind, meanwhile=lambda: None):
     cluster("activate", new)
     active[kind] = 1 - active[kind]
     cluster("begin", old)
-    until(lambda: resource_manager("metrics")["clusterMetrics"]["activeNodes"] == 2, "the nodes to register again")
+    until(nodes_run, "the nodes to register again")
 
 
 def restore():
@@ -31,6 +31,7 @@ def restore():
     for kind, index in active.items():
         if index:
             fail_over(kind)
+    until(takes_writes, "the NameNode to accept writes")
 
 
 def restored(scenario):
@@ -74,7 +75,8 @@ def a_job_is_submitted_while_the_first_daemon_of_each_pair_is_dead():
         cluster("kill", pair[0])
         cluster("activate", pair[1])
         active[kind] = 1
-    until(lambda: resource_manager("metrics")["clusterMetrics"]["activeNodes"] == 2, "the nodes to register again")
+    until(nodes_run, "the nodes to register again")
+    until(takes_writes, "the NameNode to accept writes")
     try:
         put("/user/root/in.txt", b"data\n")
         client, job = begin("-executes", "cat in.txt", "-conf", "tony.worker.instances=1",
