@@ -158,8 +158,8 @@ std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) co
 void ApplicationMaster::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
   if (!Admit(caller.token, reply)) return;
   // The answer does not wait for a journal that cannot be written, because the executor would repeat the call until it
-  // considers itself cut off and stops its task. The answer promises nothing: the executor registers again with the next
-  // AM. A refusal may come from a decision that is not in the journal yet, so the executor only searches again.
+  // considers itself cut off and stops its task. The answer promises nothing, because the executor registers again with
+  // the next AM. A refusal may come from a decision that is not in the journal yet, so the executor only searches again.
   if (!trouble_.empty()) {
     if (Observe(RegisterCall{caller, what})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
     return reply.Success(epoch_);

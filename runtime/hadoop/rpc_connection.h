@@ -67,9 +67,9 @@ std::string OneLine(std::string text);
 //     +-------------------+--------------------+--------------------- any failure ------------+
 //
 // Nothing is retried: a failure ends every open call, and the next call connects again. If the service has several
-// servers, the next call connects to the server after the one that failed, or that answered that it is in standby. Calls
-// run concurrently. Each callback is called once, and never from inside a method. A callback may destroy the connection.
-// The remaining callbacks are then never called.
+// servers, and one of them fails or answers that it is in standby, the next call connects to the server after it. Calls
+// run concurrently. Each callback is called once, and never from inside a method. A callback may destroy the
+// connection. The remaining callbacks are then never called.
 
 class SaslExchange;
 struct RpcResponse;

@@ -143,9 +143,11 @@ Check FailCheck(std::string name, std::string text, std::string advice) {
 
 Check CheckConfiguration(const Result<YarnCluster>& cluster) {
   constexpr const char* kName = "configuration";
-  const char* folder = std::getenv(kConfigurationVariable);
+  std::vector<std::string> variables;
+  for (const char* name : {kConfigurationVariable, kYarnConfigurationVariable})
+    if (const char* folder = std::getenv(name); folder && *folder) variables.push_back(StrCat(name, "=", folder));
   const std::string from =
-      folder && *folder ? StrCat(kConfigurationVariable, "=", folder) : "the last job that named its own site files";
+      variables.empty() ? "the last job that named its own site files" : Join(variables, " and ");
   if (!cluster.ok())
     return FailCheck(kName, cluster.error().message,
                      StrCat("set ", kConfigurationVariable,

@@ -211,10 +211,10 @@ std::string PageOf(const YarnCluster& cluster, const JobId& job) {
 }
 
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
-  const std::string folder = ExpandTilde(Variable(kConfigurationVariable).value_or(""));
-  if (folder.empty() && files == SiteFiles()) return YarnNotConfigured();
+  if (!IsConfigurationSet() && files == SiteFiles()) return YarnNotConfigured();
   Properties sites;
-  TRY(Add(kConfigurationVariable, folder, hadoop::ReadSiteFolder, sites));
+  for (const char* name : {kConfigurationVariable, kYarnConfigurationVariable})
+    TRY(Add(name, ExpandTilde(Variable(name).value_or("")), hadoop::ReadSiteFolder, sites));
   TRY(Add(kHdfsSiteKey, files.hdfs, hadoop::ReadSite, sites));
   TRY(Add(kYarnSiteKey, files.yarn, hadoop::ReadSite, sites));
   const std::string user = Variable("HADOOP_USER_NAME").value_or("");
@@ -222,8 +222,7 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
 }
 
 Result<YarnCluster> FindYarnCluster(const JobId& job) {
-  const bool is_set = !Variable(kConfigurationVariable).value_or("").empty();
-  if (job.value.empty() && is_set) return FindYarnCluster(SiteFiles());
+  if (job.value.empty() && IsConfigurationSet()) return FindYarnCluster(SiteFiles());
   TRY_ASSIGN(const auto note, FindClusterNoteOrNewest(job));
   if (!note) return FindYarnCluster(SiteFiles());
   return Annotate(YarnClusterFromText(note->text), note->file.string());

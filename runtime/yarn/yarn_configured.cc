@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -15,11 +16,6 @@ namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool IsVariableSet() {
-  const char* folder = std::getenv(kConfigurationVariable);
-  return folder && *folder;
-}
 
 Result<fs::path> NotesFolder() {
   TRY_ASSIGN(const fs::path home, TonyHome());
@@ -43,6 +39,13 @@ std::optional<fs::path> NewestIn(const fs::path& folder) {
 
 }  // namespace
 
+bool IsConfigurationSet() {
+  return std::ranges::any_of(std::array{kConfigurationVariable, kYarnConfigurationVariable}, [](const char* name) {
+    const char* folder = std::getenv(name);
+    return folder && *folder;
+  });
+}
+
 Error YarnNotConfigured() {
   return InvalidError(kConfigurationVariable,
                       " is not set: expected the folder with the cluster's "
@@ -50,7 +53,7 @@ Error YarnNotConfigured() {
 }
 
 Status CheckYarnConfigured(const JobId& job) {
-  if (IsVariableSet()) return Ok();
+  if (IsConfigurationSet()) return Ok();
   TRY_ASSIGN(const auto note, FindClusterNoteOrNewest(job));
   return note ? Ok() : Status(YarnNotConfigured());
 }
@@ -68,7 +71,7 @@ Result<std::optional<ClusterNote>> FindClusterNote(const JobId& job) {
 
 Result<std::optional<ClusterNote>> FindClusterNoteOrNewest(const JobId& job) {
   TRY_ASSIGN(auto own, FindClusterNote(job));
-  if (own || IsVariableSet()) return own;
+  if (own || IsConfigurationSet()) return own;
   return FindClusterNote(JobId());
 }
 

@@ -20,8 +20,12 @@
 namespace tony {
 
 inline constexpr char kConfigurationVariable[] = "HADOOP_CONF_DIR";
+// The variable of Hadoop's YARN commands. Its files are read after those of $HADOOP_CONF_DIR.
+inline constexpr char kYarnConfigurationVariable[] = "YARN_CONF_DIR";
+// Returns whether one of the two variables names a folder.
+bool IsConfigurationSet();
 
-// Returns kInvalid if $HADOOP_CONF_DIR is not set and no note exists.
+// Returns kInvalid if neither variable is set and no note exists.
 Status CheckYarnConfigured(const JobId& job);
 Error YarnNotConfigured();
 
@@ -31,7 +35,7 @@ struct ClusterNote {
 };
 // Returns the note of `job`, or the newest note if `job` is empty. nullopt: the note or $TONY_HOME does not exist.
 Result<std::optional<ClusterNote>> FindClusterNote(const JobId& job);
-// Returns the job's own note. If the job has none and $HADOOP_CONF_DIR is not set, returns the newest note.
+// Returns the job's own note. If the job has none and no configuration is set, returns the newest note.
 Result<std::optional<ClusterNote>> FindClusterNoteOrNewest(const JobId& job);
 Status NoteCluster(const JobId& job, const std::string& text);
 void ForgetCluster(const JobId& job);  // does nothing without a note

@@ -27,7 +27,8 @@ std::optional<std::string> WhyKept(const ClusterNote& note, const JobId& job, co
   if (jobs == known.end()) jobs = known.emplace(note.text, jobs_of(*cluster)).first;
   if (!jobs->second.ok()) return jobs->second.error().message;
   if (!jobs->second->contains(job.value)) return std::nullopt;
-  return StrCat("the job still exists in ", JobsFolder(*cluster), " of the NameNode ", HdfsAuthority(cluster->name_node));
+  return StrCat("the job still exists in ", JobsFolder(*cluster), " of the NameNode ",
+                HdfsAuthority(cluster->name_node));
 }
 
 }  // namespace

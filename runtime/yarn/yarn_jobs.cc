@@ -214,8 +214,9 @@ Result<JobPresence> PresenceOf(const HdfsBytes& hdfs, const std::string& jobs, c
 RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnCluster& cluster,
                         const HdfsRetryPolicy& patience) {
   const HdfsPlaces places = PlacesIn(cluster);
-  const HdfsFolder folder{
-      .file_system = StrCat("hdfs://", HdfsAuthority(cluster.name_node)), .path = places.requests, .user = cluster.user};
+  const HdfsFolder folder{.file_system = StrCat("hdfs://", HdfsAuthority(cluster.name_node)),
+                          .path = places.requests,
+                          .user = cluster.user};
   const HdfsBytes hdfs(calls, patience);
   const auto garbage = std::make_shared<YarnGarbage>(
       calls, places, [cluster](const JobId& job) { return RecordsOf(cluster, job); }, patience);

@@ -78,8 +78,8 @@ Result<JobCertificates> ReadCertificates(const JobRecords& records);
 void BeginHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records);
 void FinishHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records);
 
-// Removes the records of an ended job that only running programs read: the user's secret variables, the job's token, the
-// keys of its programs, and its clock. The other records stay, because `logs`, `history` and `status` read them. A
+// Removes the records of an ended job that only running programs read: the user's secret variables, the job's token,
+// the keys of its programs, and its clock. The other records stay, because `logs`, `history` and `status` read them. A
 // failure is only logged.
 void RemoveUnneededRecords(const JobRecords& records);
 

@@ -33,6 +33,8 @@ using ::testing::Not;
 
 using Site = std::map<std::string, std::string>;
 
+const std::string kExpectedHdfs = "expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices";
+
 Result<YarnCluster> ClusterWith(Site changes) {
   Site site = {{"fs.defaultFS", "hdfs://nn.example.org:9000"}, {"yarn.resourcemanager.hostname", "rm.example.org"}};
   for (const auto& [key, value] : changes) site[key] = value;
@@ -61,7 +63,8 @@ TEST(YarnClusterTest, ConfiguredValuesOverrideDefaults) {
   const auto cluster =
       ClusterWith({{"dfs.namenode.http-address", "0.0.0.0:50070"}, {"dfs.user.home.dir.prefix", "/home"}});
   ASSERT_TRUE(cluster.ok()) << cluster.error().message;
-  EXPECT_EQ(Join(cluster->webhdfs, ","), "http://nn.example.org:50070") << "where it listens everywhere it is reached by its name";
+  EXPECT_EQ(Join(cluster->webhdfs, ","), "http://nn.example.org:50070")
+      << "a server that listens everywhere is reached by its name";
   EXPECT_EQ(cluster->home, "/home/eve");
   EXPECT_EQ(ClusterWith({{"dfs.namenode.http-address", "web:1"}})->webhdfs.front(), "http://web:1");
 }
@@ -86,9 +89,9 @@ TEST(YarnClusterTest, DisabledWebHdfsAndRpcPrivacyAreAcceptedAndRecorded) {
 
 TEST(YarnClusterTest, AnUnsupportedSettingIsRejectedWithItsFileAndKey) {
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "file:///"}}),
-            "x-site.xml:3: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
+            "x-site.xml:3: fs.defaultFS is \"file:///\", " + kExpectedHdfs);
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "hdfs://nn:0"}}),
-            "x-site.xml:3: fs.defaultFS is \"hdfs://nn:0\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
+            "x-site.xml:3: fs.defaultFS is \"hdfs://nn:0\", " + kExpectedHdfs);
   EXPECT_EQ(
       ErrorWith({{"hadoop.security.authentication", "kerberos"}}),
       "x-site.xml:3: hadoop.security.authentication is \"kerberos\": a cluster with Kerberos is not supported yet");
@@ -231,7 +234,21 @@ TEST_F(YarnConfiguredTest, SiteFilesOfAJobOverrideHadoopConfDir) {
   EXPECT_EQ(Of(SiteFiles{hdfs, yarn}), "own:8032 own:1") << "the yarn-site.xml is read last";
   unsetenv(kConfigurationVariable);
   EXPECT_EQ(Of(SiteFiles{hdfs, yarn}), "own:8032 own:1") << "and the variable is not needed";
-  EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "core-default.xml: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
+  EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "core-default.xml: fs.defaultFS is \"file:///\", " + kExpectedHdfs);
+}
+
+TEST_F(YarnConfiguredTest, YarnConfDirIsReadAfterHadoopConfDirOrInItsPlace) {
+  fs::create_directories(Path("yarn"));
+  Write("yarn/yarn-site.xml", Set("yarn.resourcemanager.hostname", "own"));
+  setenv(kYarnConfigurationVariable, Path("yarn").c_str(), 1);
+  EXPECT_EQ(Of(SiteFiles()), "own:8032 conf:9000");
+  unsetenv(kConfigurationVariable);
+  EXPECT_TRUE(CheckYarnConfigured(kAnotherJob).ok());
+  Write("yarn/core-site.xml", Set("fs.defaultFS", "hdfs://own:1"));
+  EXPECT_EQ(Of(SiteFiles()), "own:8032 own:1");
+  setenv(kYarnConfigurationVariable, Path("nowhere").c_str(), 1);
+  EXPECT_TRUE(Of(SiteFiles()).starts_with("YARN_CONF_DIR: " + Path("nowhere") + ": expected a folder"));
+  unsetenv(kYarnConfigurationVariable);
 }
 
 TEST_F(YarnConfiguredTest, SiteFilesOfAJobCannotOverrideValuesMarkedFinal) {
