@@ -18,8 +18,7 @@
 namespace tony {
 namespace {
 
-// All calls of this process begin with the ResourceManager that answered last. The number counts modulo the number of
-// ResourceManagers.
+// The index of the ResourceManager that answered last. All calls of this process begin with it.
 std::atomic<size_t> active_rm = 0;
 
 }  // namespace
@@ -28,9 +27,9 @@ std::atomic<size_t> active_rm = 0;
 template <class T, class... Parameters, class... Arguments>
 Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Arguments&... arguments) const {
   const Duration limit = limit_ / static_cast<int>(rms_.size());
+  const size_t first = active_rm;
   std::vector<std::string> failures;
-  for (size_t i = 0; i < rms_.size(); ++i) {
-    const size_t asked = active_rm;
+  for (size_t asked = first; asked < first + rms_.size(); ++asked) {
     EventLoop loop;
     HostResolver names(loop);
     hadoop::RmClient client(loop, names, {rms_[asked % rms_.size()]}, hadoop::SimpleUser{user_},
@@ -39,9 +38,11 @@ Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Ar
       (client.*method)(arguments..., done);
       return 0;
     });
-    if (answer.ok() || answer.error().code != ErrorCode::kUnavailable) return answer;
+    if (answer.ok() || answer.error().code != ErrorCode::kUnavailable) {
+      active_rm = asked % rms_.size();
+      return answer;
+    }
     failures.push_back(answer.error().message);
-    active_rm = asked + 1;
   }
   return Error{ErrorCode::kUnavailable, StrCat("yarn.resourcemanager.address: ", Join(failures, "; "))};
 }
