@@ -274,11 +274,11 @@ TEST_F(RpcConnectionTest, ACallToAClosedPortOrAnUnknownHostFailsWithTheReason) {
   Serve(std::nullopt);
   const int port = server->port();
   server.reset();
-  connection.emplace(loop, names, RpcServer{{"127.0.0.1", port}, kProtocol}, SimpleUser{"alice"});
+  connection.emplace(loop, names, RpcServer{{{"127.0.0.1", port}}, kProtocol}, SimpleUser{"alice"});
   Call("one");
   ASSERT_TRUE(Answered(1));
   EXPECT_EQ(ErrorOf(FailureOf("one"), "x").message, "x: connect: connection refused");
-  connection.emplace(loop, names, RpcServer{{"bad name", port}, kProtocol}, SimpleUser{"alice"});
+  connection.emplace(loop, names, RpcServer{{{"bad name", port}}, kProtocol}, SimpleUser{"alice"});
   Call("two");
   ASSERT_TRUE(Answered(2));
   EXPECT_EQ(FailureOf("two").kind, Kind::kLost);
@@ -293,7 +293,7 @@ TEST_F(RpcConnectionTest, AHostNameThatIsNotResolvedWithinTheTimeoutIsNamedInThe
   });
   for (const RpcLimits limits : {RpcLimits{.establish = Duration(20)}, RpcLimits{.call = Duration(20)}}) {
     replies.clear();
-    connection.emplace(loop, hanging, RpcServer{{"rm.example.org", 1}, kProtocol}, SimpleUser{"alice"}, limits);
+    connection.emplace(loop, hanging, RpcServer{{{"rm.example.org", 1}}, kProtocol}, SimpleUser{"alice"}, limits);
     Call("one");
     ASSERT_TRUE(Answered(1));
     EXPECT_EQ(FailureOf("one").message, "resolve rm.example.org: no answer within 20 ms");

@@ -500,7 +500,7 @@ TEST(ExpectedResponseTest, TheExpectedResponseIdIsParsedFromTheErrorMessage) {
 class NmClientTest : public YarnClientsTest {
  protected:
   FakeRpcServer server{loop, kMasterToken};
-  NmClient node{loop, names, {{{"127.0.0.1", server.port()}}, kMasterToken}};
+  NmClient node{loop, names, {{"127.0.0.1", server.port()}, kMasterToken}};
 };
 
 TEST_F(NmClientTest, StartedAndFailedContainersAreReportedSeparately) {
@@ -552,7 +552,7 @@ TEST_F(NmClientTest, ContainerStatusesAndTheIdsOfStoppedContainersAreReturned) {
 }
 
 TEST_F(NmClientTest, ANodeManagerCallWithAWrongTokenFails) {
-  NmClient stranger(loop, names, {{{"127.0.0.1", server.port()}}, Token{"an identifier", "x", "", ""}});
+  NmClient stranger(loop, names, {{"127.0.0.1", server.port()}, Token{"an identifier", "x", "", ""}});
   const auto answer = Await<Result<NodeAnswer<ContainerId>>>([&](auto done) { stranger.Stop({kContainer}, done); });
   EXPECT_EQ(answer.error().code, ErrorCode::kNotPermitted);
 }
