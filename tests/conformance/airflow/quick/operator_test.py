@@ -150,7 +150,7 @@ class SuccessTest(QuickCase):
             self.assertEqual(self.run_operator(), {"loss": "NaN", "model": "/m"})
         text = "\n".join(lines)
         self.assertIn('"loss" has texts in place of values that are not JSON numbers: line 1: NaN', text)
-        self.assertIn("something is left out: line 2: no", text)
+        self.assertIn("an output is left out: line 2: no", text)
 
     def test_unreadable_outputs_are_reported_and_do_not_change_the_result(self) -> None:
         self.world.play(outputs_problem="outputs of worker:0#1 (/x/output.json): line 1: expected a name")
