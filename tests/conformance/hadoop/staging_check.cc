@@ -151,7 +151,7 @@ class Application {
   explicit Application(Bed& bed) : bed_(bed) {
     const auto site = hadoop::SiteConfiguration::Read(bed.folder / "conf", [](const auto&) { return std::nullopt; });
     const auto address = hadoop::ResourceManagers(*site)->front().client;
-    rm_ = std::make_unique<hadoop::RmClient>(bed.cluster.loop, names_, address, hadoop::SimpleUser{"eve"});
+    rm_ = std::make_unique<hadoop::RmClient>(bed.cluster.loop, names_, std::vector{address}, hadoop::SimpleUser{"eve"});
     bed.store.name_node = YarnClusterOf(*site, "eve")->name_node;
   }
   template <class T, class Start>
