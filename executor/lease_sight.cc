@@ -16,7 +16,8 @@ void LeaseSight::Unreadable(Instant now) {
   looked_ = now;
 }
 
-void LeaseSight::MarkNotLeader(Instant now) {
+void LeaseSight::MarkNotLeader(Epoch epoch, Instant now) {
+  if (record_ && record_->epoch > epoch) return;
   if (alive_) alive_->until = std::min(alive_->until, now);
   looked_ = now;
 }

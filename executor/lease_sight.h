@@ -32,8 +32,9 @@ class LeaseSight {
 
   void Read(const std::optional<SeenLease>& record, Instant now);  // nullopt: no AM has started yet
   void Unreadable(Instant now);
-  // Records that the AM in the record has answered that it is not the leader. That AM counts as dead from now on.
-  void MarkNotLeader(Instant now);
+  // Records that the AM of this epoch has answered that it is not the leader. That AM counts as dead from now on. If the
+  // record is that of a later AM, the answer says nothing about the later AM.
+  void MarkNotLeader(Epoch epoch, Instant now);
   // Records that the link to an AM is lost now. `when` is the sending time of the newest call that the AM answered.
   void Heard(Instant when, Instant now);
 

@@ -105,7 +105,7 @@ void TaskRun::On(const Refused& event) {
   switch (event.reason) {
     case RefusalReason::kNotLeader:
       Search();
-      lease_.MarkNotLeader(now_);
+      lease_.MarkNotLeader(tried_->epoch, now_);
       return;
     case RefusalReason::kStaleEpoch:
     case RefusalReason::kBadRequest:

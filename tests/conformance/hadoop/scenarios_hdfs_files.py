@@ -144,7 +144,7 @@ def an_invalid_source_or_conf_file_in_hdfs_is_refused_in_one_line():
     for words, code, *expected in (
         (("-src_dir", f"hdfs://{IN}/none"), 65, f"src_dir hdfs://{IN}/none", "no such file"),
         (("-src_dir", f"hdfs://{IN}/one.txt"), 65, f"src_dir hdfs://{IN}/one.txt", "a file", ".tar.gz"),
-        (("-src_dir", f"hdfs://{IN}/hollow"), 65, f"src_dir hdfs://{IN}/hollow", "without files"),
+        (("-src_dir", f"hdfs://{IN}/hollow"), 65, f"src_dir hdfs://{IN}/hollow", "have no files"),
         (("-src_dir", f"hdfs://{IN}/app"), 77, f"src_dir hdfs://{IN}/app", "user=eve", "access=READ"),
         (("-src_dir", "s3://in/app"), 65, "tony.src-dir", "s3:"),
         (("-src_dir", "hdfs://elsewhere:8020/in/app"), 65, "elsewhere", site("fs.defaultFS")),

@@ -271,7 +271,7 @@ TEST(LeaseSightTest, AnUnreadableLeaseStoreCountsAsAFreshlyRenewedLease) {
 TEST(LeaseSightTest, AnAmThatAnswersNotLeaderIsNotAliveUntilItsLeaseIsRenewed) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
-  sight.MarkNotLeader(kStart + seconds{3});
+  sight.MarkNotLeader({1}, kStart + seconds{3});
   EXPECT_EQ(sight.alive()->until, kStart + seconds{3});
   sight.Read(Renewal(1), kStart + seconds{4});
   EXPECT_EQ(sight.alive()->until, kStart + seconds{3}) << "the same record is no sign of life";
@@ -282,14 +282,23 @@ TEST(LeaseSightTest, AnAmThatAnswersNotLeaderIsNotAliveUntilItsLeaseIsRenewed) {
 TEST(LeaseSightTest, ARenewalThatIsTheFirstReadAfterANotLeaderAnswerStartsANewAlivePeriod) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
-  sight.MarkNotLeader(kStart + seconds{3});
+  sight.MarkNotLeader({1}, kStart + seconds{3});
   sight.Read(Renewal(2), kStart + seconds{5});
   EXPECT_EQ(sight.alive()->since, kStart + seconds{5});
 }
 
+TEST(LeaseSightTest, ANotLeaderAnswerOfAnEarlierAmDoesNotEndTheAlivePeriodOfALaterAm) {
+  LeaseSight sight(seconds{15});
+  const auto later = [](int64_t renewal) { return SeenLease{{2}, SocketName{"am.2.sock"}, renewal}; };
+  sight.Read(later(1), kStart);
+  sight.MarkNotLeader({1}, kStart + seconds{3});
+  sight.Read(later(2), kStart + seconds{5});
+  EXPECT_EQ(sight.alive()->since, kStart);
+}
+
 TEST(LeaseSightTest, ANotLeaderAnswerAloneDoesNotProveThatAnAmIsAlive) {
   LeaseSight sight(seconds{15});
-  sight.MarkNotLeader(kStart);
+  sight.MarkNotLeader({1}, kStart);
   EXPECT_FALSE(sight.alive());
 }
 
