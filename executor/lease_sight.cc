@@ -6,26 +6,33 @@ namespace tony::executor {
 
 void LeaseSight::Read(const std::optional<SeenLease>& record, Instant now) {
   const bool is_first = !record_ && alive_;
-  if (record && record != record_ && !is_first) Sign(now);
+  if (record && record != record_ && !is_first) {
+    // An AM that is not the leader does not renew its record, so it has become the leader again.
+    if (refused_) alive_.reset();
+    Sign(now);
+  }
   record_ = record;
   looked_ = now;
+  refused_ = false;
 }
 
 void LeaseSight::Unreadable(Instant now) {
   Sign(now);
   looked_ = now;
+  refused_ = false;
 }
 
 void LeaseSight::MarkNotLeader(Epoch epoch, Instant now) {
   if (record_ && record_->epoch > epoch) return;
   if (alive_) alive_->until = std::min(alive_->until, now);
-  looked_ = now;
+  refused_ = true;
 }
 
 void LeaseSight::Heard(Instant when, Instant now) {
   alive_ = Alive{when, now + record_fresh_};
   record_.reset();
   looked_ = now;
+  refused_ = false;
 }
 
 void LeaseSight::Sign(Instant now) {

@@ -52,6 +52,8 @@ class LeaseSight {
   Duration record_fresh_;
   // The time of the last check. A gap between checks does not prove that the AM was dead meanwhile.
   Instant looked_{};
+  // True if an AM has answered since the last check that it is not the leader.
+  bool refused_ = false;
   // The record as last read. Not set after Heard().
   std::optional<SeenLease> record_;
   std::optional<Alive> alive_;

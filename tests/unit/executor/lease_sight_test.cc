@@ -296,6 +296,14 @@ TEST(LeaseSightTest, ANotLeaderAnswerOfAnEarlierAmDoesNotEndTheAlivePeriodOfALat
   EXPECT_EQ(sight.alive()->since, kStart);
 }
 
+TEST(LeaseSightTest, AFailedLeaseReadAfterANotLeaderAnswerDoesNotStartANewAlivePeriod) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.MarkNotLeader({1}, kStart + seconds{3});
+  sight.Unreadable(kStart + seconds{5});
+  EXPECT_EQ(sight.alive()->since, kStart);
+}
+
 TEST(LeaseSightTest, ANotLeaderAnswerAloneDoesNotProveThatAnAmIsAlive) {
   LeaseSight sight(seconds{15});
   sight.MarkNotLeader({1}, kStart);
