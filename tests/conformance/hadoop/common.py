@@ -23,6 +23,7 @@ LIMIT = float(os.environ.get("TONY_JOBS_LIMIT", "120"))  # seconds; far above an
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
+VERSION = tuple(map(int, (CLUSTER / "cluster").read_text().split()[0].split(".")))  # of Hadoop, e.g. (3, 4, 3)
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files and $TONY_HOME
 # SIGINT is ignored in programs started in the background; our children would inherit that
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,8 +12,8 @@ import threading
 import time
 import urllib.request
 
-from common import (CLUSTER, HERE, LIMIT, PROGRAMS, WORK, application, applications, begin, cluster, dfsadmin, end,
-                    end_masters, environment, hdfs, hosts_of, jobs_in_hdfs, make_home, must, node_of, nodes_run,
+from common import (CLUSTER, HERE, LIMIT, PROGRAMS, VERSION, WORK, application, applications, begin, cluster, dfsadmin,
+                    end, end_masters, environment, hdfs, hosts_of, jobs_in_hdfs, make_home, must, node_of, nodes_run,
                     nothing_is_left_of, parent_of, processes_of, put, resource_manager, restart, run, runs, site,
                     status, submit, tony, until)
 from scenarios_takeover import leads, masters
@@ -542,6 +542,8 @@ def a_submit_to_a_closed_queue_is_refused_with_the_list_of_open_queues():
 
 
 def a_job_may_name_a_queue_that_yarn_creates_for_the_job():
+    if VERSION < (3, 4):  # without auto-queue-creation-v2
+        return
     known = applications()
     ran = submit("-executes", "true", "-conf", "tony.worker.instances=1", "-conf", "tony.yarn.queue=root.auto.fresh")
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
