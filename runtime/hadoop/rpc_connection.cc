@@ -267,7 +267,7 @@ void RpcConnection::ArmPing() {
 void RpcConnection::Drop(const RpcFailure& why) {
   // This is a copy, because `why` may belong to a call, and all calls are destroyed below.
   const RpcFailure last = why;
-  // A server may close a connection that nobody uses. That is not a failure of the server.
+  // The server counts as failed, unless it has only closed an open connection that had no open calls.
   if (stage_ != Stage::kOpen || !open_calls_.empty()) current_ = (current_ + 1) % server_.addresses.size();
   stage_ = Stage::kIdle;
   resolving_.reset();
