@@ -51,11 +51,12 @@ class TerminalRun {
   }
   TerminalRun(const TerminalRun&) = delete;
 
-  // Reads until `condition` holds for the screen. False if the time is up or the terminal was closed.
+  // Reads until the screen shows a whole drawing and `condition` holds for it. False if the time is up or the terminal
+  // was closed.
   bool WaitFor(const std::function<bool(const ScreenReader&)>& condition, Limit limit = kGenerous) {
     const auto end = std::chrono::steady_clock::now() + limit;
-    while (!condition(screen_)) {
-      if (std::chrono::steady_clock::now() >= end || !ReadSome(Limit(100))) return condition(screen_);
+    while (!screen_.IsDrawn() || !condition(screen_)) {
+      if (std::chrono::steady_clock::now() >= end || !ReadSome(Limit(100))) return false;
     }
     return true;
   }

@@ -177,7 +177,7 @@ def matcher(file):
     return lambda name: any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def tail(unit, lines=30):
+def tail(unit, lines=60):
     try:
         text = pathlib.Path(log_file(unit)).read_text(errors="replace").splitlines()
     except OSError:

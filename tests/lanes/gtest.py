@@ -120,8 +120,11 @@ class Process:
         return self.test if time.monotonic() - self.since > limit_of(self.test) else None
 
     def show(self, what):
-        print(f"---- {what}", flush=True)
-        print(self.out.read_bytes()[-LOOKED_AT:].decode(errors="replace"), flush=True)
+        """Prints the output of the test `what`, or the end of all output if no test of that name failed."""
+        text = self.out.read_bytes().decode(errors="replace")
+        name = re.escape(what)
+        own = re.search(rf"\[ RUN      \] {name}\n.*?\[  FAILED  \] {name}\b", text, re.DOTALL)
+        print(f"---- {what}\n{(own[0] if own else text)[-LOOKED_AT:]}", flush=True)
 
 
 class Run:

@@ -2,6 +2,8 @@
 """The list of units, its budget, and the code that runs them, tested with programs that lie about their results, die
 and hang."""
 
+import contextlib
+import io
 import os
 import pathlib
 import re
@@ -47,6 +49,7 @@ for test in chosen:
     if test.startswith("Skips"):
         case["result"] = "SKIPPED"
     if test == "Fails":
+        print("[  FAILED  ] Suite.Fails (0 ms)", flush=True)
         case["failures"], code = [{"failure": "x"}], 1
     if test != "IsSilent":
         cases.append(case)
@@ -67,12 +70,9 @@ class TestPrograms(unittest.TestCase):
             program.write_text(PROGRAM % (list(tests),))
             program.chmod(0o755)
             run = gtest.Run(unit("x", limits={"*Hangs": 1}, workers=2), dict(os.environ), may_skip, {})
-            with open(os.devnull, "w") as null:
-                out, sys.stdout = sys.stdout, null
-                try:
-                    run.all({str(program): gtest.listed(program, dict(os.environ))})
-                finally:
-                    sys.stdout = out
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                run.all({str(program): gtest.listed(program, dict(os.environ))})
+            run.shown = out.getvalue()
             return run
 
     def test_passed_tests_are_counted_by_their_results(self):
@@ -82,6 +82,9 @@ class TestPrograms(unittest.TestCase):
     def test_a_failed_test_is_listed_by_name(self):
         run = self.run_tests("One", "Fails", "Two")
         self.assertEqual((2, ["Suite.Fails"]), (run.passed, run.failed))
+
+    def test_only_the_output_of_a_failed_test_is_shown(self):
+        self.assertEqual(["Suite.Fails"], re.findall(r"RUN +\] (.+)", self.run_tests("One", "Fails", "Two").shown))
 
     def test_a_test_that_prints_ok_but_writes_no_result_is_a_failure(self):
         run = self.run_tests("One", "Lies")

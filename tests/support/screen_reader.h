@@ -45,12 +45,16 @@ class ScreenReader {
     Scroll();
   }
 
+  // True after a whole drawing: a drawing ends with "erase to the end of the screen", and no text follows it.
+  bool IsDrawn() const { return is_drawn_; }
+
   // Returns the text without blanks at the ends of lines, and without empty rows at the end.
   std::string Text() const { return Join(top_, rows_.size()); }
   std::string ScrolledAway() const { return Join(0, top_); }
 
  private:
   size_t TakeOne(std::string_view bytes) {
+    is_drawn_ = false;
     if (bytes[0] == '\x1b') return TakeEscape(bytes);
     if (bytes[0] == '\r') {
       column_ = 0;
@@ -76,6 +80,7 @@ class ScreenReader {
       case 'J':
         rows_[row_].resize(std::min(rows_[row_].size(), column_));
         rows_.resize(row_ + 1);
+        is_drawn_ = true;
         break;
       case 'm':
         break;
@@ -118,6 +123,7 @@ class ScreenReader {
   size_t top_ = 0;                 // first visible row
   size_t row_ = 0, column_ = 0;
   std::string pending_;
+  bool is_drawn_ = false;
 };
 
 }  // namespace tony
