@@ -10,6 +10,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/digest_md5.h"
 #include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/sasl.h"
 #include "runtime/net/sockets.h"
@@ -103,10 +104,28 @@ std::string RandomBytes() {
 RpcFailure Lost(std::string message) { return {RpcFailure::Kind::kLost, "", std::move(message)}; }
 RpcFailure ProtocolFailure(std::string message) { return {RpcFailure::Kind::kProtocolError, "", std::move(message)}; }
 
-// Converts an error of the SASL exchange, or an error in decoding its answer.
+// Converts an error of the SASL exchange or its layer, or an error in decoding their messages.
 RpcFailure FailureOf(const Error& error) {
-  return {error.code == ErrorCode::kNotPermitted ? RpcFailure::Kind::kNotPermitted : RpcFailure::Kind::kProtocolError,
-          "", error.message};
+  if (error.code == ErrorCode::kUnavailable) return Lost(error.message);
+  if (error.code != ErrorCode::kNotPermitted) return ProtocolFailure(error.message);
+  return {RpcFailure::Kind::kNotPermitted, "", error.message};
+}
+
+// Returns the proof of an identity for one connection. Null: the server believes the name.
+std::unique_ptr<SaslMechanism> MechanismFor(const RpcIdentity& identity) {
+  if (const auto* token = std::get_if<Token>(&identity)) return MakeDigestMechanism(*token, Base64(RandomBytes()));
+  return nullptr;
+}
+
+// Returns the message of the SASL exchange or its layer in an answer. nullopt: the answer is another one.
+Result<std::optional<wire::RpcSasl>> ReadSasl(const RpcResponse& response) {
+  std::optional<wire::RpcSasl> message;
+  if (response.call_id != kSaslCallId || response.header.status() != wire::RpcResponseHeader::SUCCESS) return message;
+  message.emplace();
+  if (message->ParsePartialFromArray(response.body.data(), static_cast<int>(response.body.size())) &&
+      message->IsInitialized())
+    return message;
+  return InvalidError("the server's answer is not a SASL message");
 }
 
 RpcFailure ExceptionIn(const wire::RpcResponseHeader& header) {
@@ -122,6 +141,12 @@ int ConnectError(const UniqueFd& socket) {
 }
 
 }  // namespace
+
+struct RpcConnection::Protection {
+  std::unique_ptr<SaslLayer> layer;
+  // A token may have several answers, or a part of one.
+  FrameCutter answers{kLongestAnswer};
+};
 
 RpcConnection::RpcConnection(EventLoop& loop, HostResolver& names, RpcServer server, RpcIdentity identity,
                              RpcLimits limits)
@@ -157,7 +182,22 @@ void RpcConnection::Send(std::string bytes) {
     return;
   }
   last_traffic_ = loop_.Now();
+  if (protection_) {
+    auto wrapped = Wrap(bytes);
+    if (!wrapped.ok()) return Drop(FailureOf(wrapped.error()));
+    bytes = *std::move(wrapped);
+  }
   frames_->Send(std::move(bytes));
+}
+
+Result<std::string> RpcConnection::Wrap(std::string_view bytes) {
+  std::string frames;
+  for (const size_t most = protection_->layer->LongestWrap(); !bytes.empty();
+       bytes.remove_prefix(std::min(most, bytes.size()))) {
+    TRY_ASSIGN(std::string token, protection_->layer->Wrap(bytes.substr(0, most)));
+    frames += SaslFrame(SaslMessage(wire::RpcSasl::WRAP, std::move(token)));
+  }
+  return frames;
 }
 
 // Returns the failure for a missing answer. If the host's name is not resolved yet, the message names that step
@@ -193,11 +233,11 @@ void RpcConnection::OnConnected() {
       loop_, MakePlainChannel(std::move(socket_)), kFrameLimits,
       FrameConnection::Callbacks{[this](std::string_view frame) { OnFrame(frame); },
                                  [this](const std::string& reason) { Drop(Lost(reason)); }});
-  const Token* token = std::get_if<Token>(&identity_);
-  frames_->Send(ConnectionHeader(token ? RpcAuth::kSasl : RpcAuth::kNone));
-  if (!token) return Open();
+  auto mechanism = MechanismFor(identity_);
+  frames_->Send(ConnectionHeader(mechanism ? RpcAuth::kSasl : RpcAuth::kNone));
+  if (!mechanism) return Open();
   stage_ = Stage::kProving;
-  proof_ = std::make_unique<SaslExchange>(*token, Base64(RandomBytes()));
+  proof_ = std::make_unique<SaslExchange>(std::move(mechanism));
   frames_->Send(SaslFrame(proof_->Start()));
 }
 
@@ -205,6 +245,8 @@ void RpcConnection::OnConnected() {
 void RpcConnection::Open() {
   stage_ = Stage::kOpen;
   establish_limit_.reset();
+  if (auto layer = proof_ ? proof_->TakeLayer() : nullptr)
+    protection_ = std::make_shared<Protection>(Protection{std::move(layer)});
   proof_.reset();
   const SimpleUser* user = std::get_if<SimpleUser>(&identity_);
   Send(ContextFrame(client_id_, user ? user->name : "", server_.protocol) + std::exchange(unsent_, {}));
@@ -212,6 +254,30 @@ void RpcConnection::Open() {
 
 void RpcConnection::OnFrame(std::string_view frame) {
   last_traffic_ = loop_.Now();
+  if (!protection_) return TakeFrame(frame);
+  const auto bytes = Unwrap(frame);
+  if (!bytes.ok()) return Drop(FailureOf(bytes.error()));
+  const std::shared_ptr<Protection> protection = protection_;
+  protection->answers.Add(*bytes);
+  // A callback may end the connection or destroy this object. Then nothing else holds the protection.
+  while (protection.use_count() > 1) {
+    const auto answer = protection->answers.Next();
+    if (!answer.ok()) return Drop(ProtocolFailure(answer.error().message));
+    if (!*answer) return;
+    TakeFrame(**answer);
+  }
+}
+
+// Returns the bytes of the stream that a frame of a protected connection carries.
+Result<std::string> RpcConnection::Unwrap(std::string_view frame) {
+  TRY_ASSIGN(const RpcResponse response, ReadResponse(frame));
+  TRY_ASSIGN(const auto message, ReadSasl(response));
+  if (!message || message->state() != wire::RpcSasl::WRAP)
+    return InvalidError("the server answered without the protection of messages that it demanded");
+  return protection_->layer->Unwrap(message->token());
+}
+
+void RpcConnection::TakeFrame(std::string_view frame) {
   const auto response = ReadResponse(frame);
   if (!response.ok()) return Drop(ProtocolFailure(response.error().message));
   if (response->header.status() == wire::RpcResponseHeader::FATAL) return Drop(ExceptionIn(response->header));
@@ -220,13 +286,9 @@ void RpcConnection::OnFrame(std::string_view frame) {
 }
 
 Status RpcConnection::Prove(const RpcResponse& response) {
-  if (response.call_id != kSaslCallId || response.header.status() != wire::RpcResponseHeader::SUCCESS)
-    return InvalidError("the server answered before the authentication with the token was complete");
-  wire::RpcSasl message;
-  if (!message.ParsePartialFromArray(response.body.data(), static_cast<int>(response.body.size())) ||
-      !message.IsInitialized())
-    return InvalidError("the server's answer is not a SASL message");
-  TRY_ASSIGN(const auto next, proof_->Next(message));
+  TRY_ASSIGN(const auto message, ReadSasl(response));
+  if (!message) return InvalidError("the server answered before the authentication was complete");
+  TRY_ASSIGN(const auto next, proof_->Next(*message));
   if (next) {
     frames_->Send(SaslFrame(*next));
   } else {
@@ -275,6 +337,7 @@ void RpcConnection::Drop(const RpcFailure& why) {
   socket_.Reset();
   establish_limit_.reset();
   proof_.reset();
+  protection_.reset();
   unsent_.clear();
   if (frames_) frames_->Close();
   frames_.reset();

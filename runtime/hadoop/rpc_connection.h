@@ -26,13 +26,13 @@ struct RpcFailure {
     kAnswered,
     // The server sent an exception for the whole connection, which is now closed.
     kRefused,
-    // The call got no answer, because no connection was made, the connection broke, or the time ran out. The server may
-    // have executed the call.
+    // The call got no answer, because no connection was made, the connection broke, a protected message was changed on
+    // its way, or the time ran out. The server may have executed the call.
     kLost,
     // The server's bytes are not Hadoop's protocol, or the request is too long.
     kProtocolError,
     // The client ended the exchange that proves its token, because the server accepts no token, does not know the
-    // token's password, or demands more than authentication.
+    // token's password, or demands a protection of messages that is not supported.
     kNotPermitted,
   };
   Kind kind = Kind::kLost;
@@ -118,6 +118,7 @@ class RpcConnection {
 
  private:
   enum class Stage { kIdle, kResolving, kConnecting, kProving, kOpen };
+  struct Protection;
   struct OpenCall {
     OnReply done;
     EventLoop::Timer limit;
@@ -127,6 +128,9 @@ class RpcConnection {
   void Connect(const std::string& address);
   void OnConnected();
   void OnFrame(std::string_view frame);
+  void TakeFrame(std::string_view frame);
+  Result<std::string> Unwrap(std::string_view frame);
+  Result<std::string> Wrap(std::string_view bytes);
   Status Prove(const RpcResponse& response);
   void TakeAnswer(const RpcResponse& response);
   void Open();
@@ -153,6 +157,8 @@ class RpcConnection {
   EventLoop::Timer establish_limit_;
   std::unique_ptr<SaslExchange> proof_;
   std::shared_ptr<FrameConnection> frames_;
+  // Null unless the connection is open and protects its messages.
+  std::shared_ptr<Protection> protection_;
   // Bytes of calls that wait until the connection is open.
   std::string unsent_;
 

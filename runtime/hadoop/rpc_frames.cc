@@ -73,6 +73,13 @@ std::string SaslFrame(const wire::RpcSasl& message) {
   return FrameOf({&header, &message});
 }
 
+wire::RpcSasl SaslMessage(wire::RpcSasl::SaslState state, std::string token) {
+  wire::RpcSasl message;
+  message.set_state(state);
+  message.set_token(std::move(token));
+  return message;
+}
+
 std::string CallFrame(const std::string& client_id, const RpcCall& call, std::string_view request) {
   wire::RequestHeader method;
   method.set_methodname(call.method);

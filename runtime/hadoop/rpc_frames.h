@@ -44,6 +44,7 @@ std::string ConnectionHeader(RpcAuth auth);
 std::string ContextFrame(const std::string& client_id, const std::string& user, const std::string& protocol);
 std::string PingFrame(const std::string& client_id);
 std::string SaslFrame(const wire::RpcSasl& message);
+wire::RpcSasl SaslMessage(wire::RpcSasl::SaslState state, std::string token);  // an empty token is set, too
 
 struct RpcCall {
   int32_t id = 0;

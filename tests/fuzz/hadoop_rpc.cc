@@ -1,6 +1,7 @@
 // Fuzzes the answers of a Hadoop server or of an attacker in its place: frames, headers, the offer of a SASL exchange,
-// and the answers of YARN's three protocols. The first byte sets the length of the pieces.
+// the answers of YARN's three protocols, and protected messages. The first byte sets the length of the pieces.
 #include "runtime/hadoop/am_rm_session.h"
+#include "runtime/hadoop/digest_md5.h"
 #include "runtime/hadoop/rpc_connection.h"
 #include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/sasl.h"
@@ -12,6 +13,7 @@ namespace tony::fuzz {
 namespace {
 
 constexpr uint32_t kMostBytes = 4 << 20;
+constexpr const char* kProtections[] = {"auth-int", "auth-conf"};
 constexpr char kChallenge[] = "realm=\"default\",nonce=\"n\",qop=\"auth\",charset=utf-8,algorithm=md5-sess";
 
 template <class Message>
@@ -23,7 +25,7 @@ bool Parse(std::string_view body, Message& message) {
 void Prove(std::string_view body) {
   hadoop::wire::RpcSasl message;
   if (!Parse(body, message)) return;
-  hadoop::SaslExchange exchange({"identifier", "password", "", ""}, "nonce");
+  hadoop::SaslExchange exchange(hadoop::MakeDigestMechanism({"identifier", "password", "", ""}, "nonce"));
   const auto first = exchange.Next(message);
   if (!first.ok()) return;
   CHECK(first->has_value() && (*first)->state() == hadoop::wire::RpcSasl::INITIATE && (*first)->auths_size() == 1);
@@ -53,6 +55,30 @@ void ReadFrame(std::string_view frame) {
   ReadContainers(response->body);
 }
 
+std::unique_ptr<hadoop::SaslLayer> LayerOf(const char* qop, hadoop::DigestSide side) {
+  return *hadoop::MakeDigestLayer("0123456789abcdef", qop, side);
+}
+
+// Only the token of somebody who has the keys is accepted.
+void Unwrap(std::string_view token, const char* qop) {
+  const auto bytes = LayerOf(qop, hadoop::DigestSide::kClient)->Unwrap(token);
+  if (bytes.ok()) CHECK(*LayerOf(qop, hadoop::DigestSide::kServer)->Wrap(*bytes) == token);
+}
+
+void ReadProtected(std::string_view input, const char* qop) {
+  auto layer = LayerOf(qop, hadoop::DigestSide::kClient);
+  FrameCutter answers(kMostBytes);
+  ForEachFrame(input, kMostBytes, [&](std::string_view frame) {
+    const auto response = hadoop::ReadResponse(frame);
+    hadoop::wire::RpcSasl message;
+    if (!layer || !response.ok() || !Parse(response->body, message)) return;
+    const auto bytes = layer->Unwrap(message.token());
+    if (!bytes.ok()) return layer.reset();
+    answers.Add(*bytes);
+    for (auto answer = answers.Next(); answer.ok() && *answer; answer = answers.Next()) ReadFrame(**answer);
+  });
+}
+
 }  // namespace
 
 void Read(std::string_view input) {
@@ -60,6 +86,10 @@ void Read(std::string_view input) {
   (void)hadoop::AnswerDigest({"identifier", "password", "", ""}, input, "/default", "nonce").ok();
   if (const auto id = hadoop::ParseContainerId(input)) CHECK(hadoop::ParseContainerId(hadoop::ToString(*id)) == id);
   ForEachFrame(input, kMostBytes, ReadFrame);
+  for (const char* qop : kProtections) {
+    Unwrap(input, qop);
+    ReadProtected(input, qop);
+  }
 }
 
 std::vector<std::string> Seeds() {
@@ -85,9 +115,19 @@ std::vector<std::string> Seeds() {
   failure.set_status(hadoop::wire::RpcResponseHeader::ERROR);
   failure.set_exceptionclassname("org.apache.hadoop.yarn.exceptions.InvalidApplicationMasterRequestException");
   failure.set_errormsg("expect responseId to be 5, but get 3\n\tat X");
-  return {"\xff" + hadoop::FrameOf({&header, &offer}),
-          std::string(1, '\0') + hadoop::FrameOf({&header, &allocation}) + hadoop::FrameOf({&failure}),
-          "\x01" + hadoop::FrameOf({&failure}), kChallenge, "container_e03_1700000000000_0001_01_000002"};
+  std::vector<std::string> seeds = {
+      "\xff" + hadoop::FrameOf({&header, &offer}),
+      std::string(1, '\0') + hadoop::FrameOf({&header, &allocation}) + hadoop::FrameOf({&failure}),
+      "\x01" + hadoop::FrameOf({&failure}), kChallenge, "container_e03_1700000000000_0001_01_000002"};
+  for (const char* qop : kProtections) {
+    const auto layer = LayerOf(qop, hadoop::DigestSide::kServer);
+    seeds.push_back(*layer->Wrap(hadoop::FrameOf({&failure})));
+    const auto message = hadoop::SaslMessage(hadoop::wire::RpcSasl::WRAP, seeds.back());
+    const auto next = hadoop::SaslMessage(hadoop::wire::RpcSasl::WRAP,
+                                          *layer->Wrap(hadoop::FrameOf({&header, &allocation})));
+    seeds.push_back("\x01" + hadoop::FrameOf({&header, &message}) + hadoop::FrameOf({&header, &next}));
+  }
+  return seeds;
 }
 
 }  // namespace tony::fuzz

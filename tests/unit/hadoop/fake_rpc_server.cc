@@ -7,8 +7,8 @@
 #include <array>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/digest_md5.h"
 #include "runtime/hadoop/rpc_frames.h"
-#include "runtime/hadoop/sasl.h"
 
 namespace tony::hadoop {
 namespace {
@@ -57,8 +57,12 @@ void FakeRpcServer::OnReadable(int connection) {
   peer.head += bytes.substr(0, head);
   header = peer.head;
   peer.cutter.Add(bytes.substr(head));
+  CutFrames(connection, &Peer::cutter);
+}
+
+void FakeRpcServer::CutFrames(int connection, FrameCutter Peer::*cutter) {
   while (peers_.count(connection)) {
-    const auto frame = peers_.at(connection).cutter.Next();
+    const auto frame = (peers_.at(connection).*cutter).Next();
     ASSERT_TRUE(frame.ok()) << frame.error().message;
     if (!*frame) return;
     OnFrame(connection, **frame);
@@ -74,6 +78,7 @@ void FakeRpcServer::OnFrame(int connection, std::string_view frame) {
   } else if (call.header.callid() == kSaslCallId) {
     wire::RpcSasl message;
     ASSERT_TRUE(TakeMessage(frame, message).ok());
+    if (message.state() == wire::RpcSasl::WRAP) return OnWrapped(connection, message);
     OnSasl(connection, message);
   } else if (call.header.callid() == kContextCallId) {
     ASSERT_TRUE(TakeMessage(frame, contexts.emplace_back()).ok());
@@ -100,7 +105,7 @@ wire::RpcSasl FakeRpcServer::Offer() const {
   auth.set_protocol("");
   auth.set_serverid("default");
   auth.set_challenge(StrCat("realm=\"default\",nonce=\"", kServerNonce, "\",qop=\"", challenge_qop,
-                            "\",charset=utf-8,algorithm=md5-sess"));
+                            "\",charset=utf-8,cipher=\"3des,rc4\",algorithm=md5-sess"));
   return offer;
 }
 
@@ -117,7 +122,7 @@ void FakeRpcServer::OnSasl(int connection, const wire::RpcSasl& message) {
                           kServerNonce,
                           Between(message.token(), "cnonce=\"", '"'),
                           "/default",
-                          "auth"};
+                          challenge_qop};
   const DigestProofs proofs = *ProveDigest(input);
   if (Between(message.token(), "response=", ',') != proofs.client) {
     Call call{.connection = connection};
@@ -128,6 +133,17 @@ void FakeRpcServer::OnSasl(int connection, const wire::RpcSasl& message) {
   success.set_state(wire::RpcSasl::SUCCESS);
   success.set_token("rspauth=" + (knows_password ? proofs.server : proofs.client));
   SendSasl(connection, success);
+  peers_.at(connection).layer = *MakeDigestLayer(proofs.session_key, challenge_qop, DigestSide::kServer);
+}
+
+void FakeRpcServer::OnWrapped(int connection, const wire::RpcSasl& message) {
+  Peer& peer = peers_.at(connection);
+  ASSERT_TRUE(peer.layer);
+  const auto bytes = peer.layer->Unwrap(message.token());
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  wrapped.push_back(bytes->size());
+  peer.unwrapped.Add(*bytes);
+  CutFrames(connection, &Peer::unwrapped);
 }
 
 void FakeRpcServer::SendSasl(int connection, const wire::RpcSasl& message) {
@@ -137,21 +153,43 @@ void FakeRpcServer::SendSasl(int connection, const wire::RpcSasl& message) {
 
 void FakeRpcServer::Succeed(const Call& call, const google::protobuf::MessageLite& response) {
   const auto answer = AnswerTo(call.header.callid(), wire::RpcResponseHeader::SUCCESS);
-  SendRaw(call.connection, FrameOf({&answer, &response}));
+  Send(call.connection, FrameOf({&answer, &response}));
 }
 
 void FakeRpcServer::Fail(const Call& call, const std::string& exception, const std::string& message, bool fatal) {
   auto answer = AnswerTo(call.header.callid(), fatal ? wire::RpcResponseHeader::FATAL : wire::RpcResponseHeader::ERROR);
   answer.set_exceptionclassname(exception);
   answer.set_errormsg(message);
-  SendRaw(call.connection, FrameOf({&answer}));
+  Send(call.connection, FrameOf({&answer}));
 }
 
 void FakeRpcServer::SendRaw(int connection, const std::string& bytes) {
   const auto peer = peers_.find(connection);
   ASSERT_NE(peer, peers_.end()) << "the client has gone";
-  ASSERT_EQ(::send(peer->second.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-            static_cast<ssize_t>(bytes.size()));
+  peer->second.unsent += bytes;
+  Flush(connection);
+}
+
+void FakeRpcServer::Flush(int connection) {
+  Peer& peer = peers_.at(connection);
+  const ssize_t sent = ::send(peer.socket.get(), peer.unsent.data(), peer.unsent.size(), MSG_NOSIGNAL);
+  if (sent > 0) peer.unsent.erase(0, static_cast<size_t>(sent));
+  peer.writable.reset();
+  if (!peer.unsent.empty())
+    peer.writable = loop_.WhenWritable(peer.socket.get(), [this, connection] { Flush(connection); });
+}
+
+std::string FakeRpcServer::Wrapped(int connection, const std::string& bytes) {
+  const auto answer = AnswerTo(kSaslCallId, wire::RpcResponseHeader::SUCCESS);
+  const auto message = SaslMessage(wire::RpcSasl::WRAP, *peers_.at(connection).layer->Wrap(bytes));
+  return FrameOf({&answer, &message});
+}
+
+// The layer of a server wraps each answer whole, whatever its size.
+void FakeRpcServer::Send(int connection, const std::string& bytes) {
+  const auto peer = peers_.find(connection);
+  const bool is_protected = peer != peers_.end() && peer->second.layer;
+  SendRaw(connection, is_protected ? Wrapped(connection, bytes) : bytes);
 }
 
 void FakeRpcServer::CloseAll() { peers_.clear(); }

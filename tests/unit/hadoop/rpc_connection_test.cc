@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/wire/client.pb.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/base/event_loop_fixture.h"
@@ -191,13 +193,146 @@ TEST_F(RpcConnectionTest, NoCallIsSentToAServerThatDoesNotKnowTheTokensPassword)
 
 TEST_F(RpcConnectionTest, AnUnsupportedRpcProtectionIsReportedInOneLine) {
   Serve(kToken);
-  server->challenge_qop = "auth-conf";
+  server->challenge_qop = "auth-new";
   Connect(kToken);
   Call("one");
   ASSERT_TRUE(Answered(1));
-  EXPECT_EQ(
-      ErrorOf(FailureOf("one"), "x").message,
-      "x: the server demands the protection auth-conf (hadoop.rpc.protection); only \"authentication\" is supported");
+  EXPECT_EQ(ErrorOf(FailureOf("one"), "x").message,
+            "x: the server demands the protection auth-new (hadoop.rpc.protection); only auth, auth-int, and auth-conf "
+            "with 3des are supported");
+}
+
+// ---- Servers that demand integrity or privacy
+
+class ProtectedRpcTest : public RpcConnectionTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  ProtectedRpcTest() {
+    Serve(kToken);
+    server->challenge_qop = GetParam();
+    Connect(kToken);
+  }
+  // Calls twice. The first call succeeds; `answer` sends the frames that follow its answer.
+  RpcFailure FailureAfter(std::function<void(const FakeRpcServer::Call&)> answer) {
+    server->on_call = [this, answer](const FakeRpcServer::Call& call) {
+      if (call.method == "two") return answer(call);
+      server->Succeed(call, wire::GetQueueInfoRequest());
+    };
+    Call("one");
+    EXPECT_TRUE(Answered(1));
+    EXPECT_TRUE(std::holds_alternative<std::string>(replies["one"]));
+    Call("two");
+    EXPECT_TRUE(Answered(2));
+    return FailureOf("two");
+  }
+  std::string WrappedAnswer(const FakeRpcServer::Call& call) {
+    return server->Wrapped(call.connection, AnswerTo(call));
+  }
+  static std::string AnswerTo(const FakeRpcServer::Call& call) {
+    wire::RpcResponseHeader header;
+    header.set_callid(static_cast<uint32_t>(call.header.callid()));
+    header.set_status(wire::RpcResponseHeader::SUCCESS);
+    const wire::GetQueueInfoRequest answer;
+    return FrameOf({&header, &answer});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Digest, ProtectedRpcTest, ::testing::Values("auth-int", "auth-conf"));
+
+TEST_P(ProtectedRpcTest, CallsAndAnswersOfAnySizeAreProtected) {
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    wire::GetQueueInfoRequest answer;
+    answer.set_queuename(call.method + call.request);
+    server->Succeed(call, answer);
+  };
+  const std::string request(200'000, 'r');
+  for (const char* method : {"one", "two", "three"}) {
+    replies.clear();
+    connection->Call(method, request, [&](RpcConnection::Reply reply) { replies[method] = std::move(reply); });
+    Call("short");
+    ASSERT_TRUE(Answered(2));
+    wire::GetQueueInfoRequest answer;
+    ASSERT_TRUE(answer.ParseFromString(std::get<std::string>(replies[method])));
+    EXPECT_EQ(answer.queuename(), method + request);
+  }
+  EXPECT_EQ(server->calls.size(), 6u);
+  EXPECT_EQ(server->contexts.size(), 1u);
+  EXPECT_FALSE(server->contexts[0].userinfo().has_effectiveuser());
+  EXPECT_EQ(*std::ranges::max_element(server->wrapped), std::string(GetParam()) == "auth-int" ? 65520u : 65510u);
+}
+
+TEST_P(ProtectedRpcTest, ATokenMayHaveSeveralAnswersAndAnAnswerMayHaveSeveralTokens) {
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    if (call.method != "three") return;
+    std::string answers;
+    for (const auto& each : server->calls) answers += AnswerTo(each);
+    server->SendRaw(call.connection, server->Wrapped(call.connection, answers.substr(0, answers.size() - 1)));
+    server->SendRaw(call.connection, server->Wrapped(call.connection, answers.substr(answers.size() - 1)));
+  };
+  for (const char* method : {"one", "two", "three"}) Call(method);
+  ASSERT_TRUE(Answered(3));
+  for (const auto& [method, reply] : replies) EXPECT_TRUE(std::holds_alternative<std::string>(reply)) << method;
+}
+
+TEST_P(ProtectedRpcTest, APingIsProtected) {
+  Connect(kToken, {.ping = Duration(5)});
+  Call("one");
+  ASSERT_TRUE(RunUntil(loop, [&] { return server->pings >= 2; }));
+}
+
+TEST_P(ProtectedRpcTest, AnAnswerThatWasChangedOnItsWayClosesTheConnection) {
+  const RpcFailure failure = FailureAfter([&](const FakeRpcServer::Call& call) {
+    std::string answer = WrappedAnswer(call);
+    answer[answer.size() - 10] ^= 1;
+    server->SendRaw(call.connection, answer);
+  });
+  EXPECT_EQ(failure.kind, Kind::kLost);
+  EXPECT_EQ(failure.message,
+            "message 1 from the server was changed, repeated or lost on its way: its signature is wrong");
+}
+
+TEST_P(ProtectedRpcTest, ARepeatedOrLostAnswerClosesTheConnection) {
+  const auto repeated = [&](const FakeRpcServer::Call& call) {
+    const std::string pong = server->Wrapped(call.connection, AnswerTo(call).substr(0, 1));
+    server->SendRaw(call.connection, pong + pong);
+  };
+  EXPECT_EQ(FailureAfter(repeated).message,
+            "message 2 from the server was changed, repeated or lost on its way: its number is wrong");
+  replies.clear();
+  const auto lost = [&](const FakeRpcServer::Call& call) {
+    (void)WrappedAnswer(call);
+    server->SendRaw(call.connection, WrappedAnswer(call));
+  };
+  EXPECT_EQ(FailureAfter(lost).message,
+            "message 1 from the server was changed, repeated or lost on its way: its number is wrong");
+}
+
+TEST_P(ProtectedRpcTest, AnUnprotectedAnswerClosesTheConnection) {
+  const RpcFailure failure =
+      FailureAfter([&](const FakeRpcServer::Call& call) { server->SendRaw(call.connection, AnswerTo(call)); });
+  EXPECT_EQ(failure.kind, Kind::kProtocolError);
+  EXPECT_EQ(failure.message, "the server answered without the protection of messages that it demanded");
+}
+
+TEST_P(ProtectedRpcTest, ProtectedBytesThatAreNotHadoopRpcCloseTheConnection) {
+  const RpcFailure failure = FailureAfter([&](const FakeRpcServer::Call& call) {
+    server->SendRaw(call.connection, server->Wrapped(call.connection, std::string("\xff\xff\xff\xff", 4)));
+  });
+  EXPECT_EQ(failure.kind, Kind::kProtocolError);
+}
+
+TEST_P(ProtectedRpcTest, NoCallbackRunsAfterACallbackDestroysTheConnection) {
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    if (call.method == "two")
+      server->SendRaw(call.connection,
+                      server->Wrapped(call.connection, AnswerTo(server->calls[0]) + AnswerTo(server->calls[1])));
+  };
+  connection->Call("one", "", [this](const RpcConnection::Reply&) {
+    connection.reset();
+    replies["one"] = "";
+  });
+  Call("two");
+  ASSERT_TRUE(Answered(1));
+  Settle();
+  EXPECT_FALSE(replies.count("two"));
 }
 
 TEST_F(RpcConnectionTest, AccessErrorsProtocolErrorsAndVersionErrorsAreFinalAndOthersAreTemporary) {

@@ -434,7 +434,7 @@ TEST_F(AmRmSessionTest, OnlyAPermanentRejectionEndsTheMasterAttempt) {
   EXPECT_TRUE(std::holds_alternative<Error>(Allocate()));
   EXPECT_THAT(std::get<AttemptOver>(Register()).reason, HasSubstr("the tracking URL is wrong"));
   EXPECT_TRUE(std::holds_alternative<Error>(Register()));
-  server.challenge_qop = "auth-conf";
+  server.challenge_qop = "auth-new";
   server.CloseAll();
   AmRmSession fresh(loop, names, {{"127.0.0.1", server.port()}}, Token{"an identifier", "a password", "", ""});
   const auto reply = Await<MasterReply<Registration>>([&](auto done) { fresh.Register({}, done); });

@@ -435,10 +435,10 @@ const TestRow kSchedules[] = {
        "holds | quiet",
        "killed by alice | holds not | quiet"}}},
     {"AnUnsupportedRpcProtectionEndsTheMasterAttemptAtOnce",
-     {{"demands auth-conf | begin | over | holds | registrations",
-       "registerApplicationMaster at 127.0.0.1:PORT: the server demands the protection auth-conf "
+     {{"demands auth-new | begin | over | holds | registrations",
+       "registerApplicationMaster at 127.0.0.1:PORT: the server demands the protection auth-new "
        "(hadoop.rpc.protection); "
-       "only \"authentication\" is supported | holds not | 0 registrations"}}},
+       "only auth, auth-int, and auth-conf with 3des are supported | holds not | 0 registrations"}}},
     // The tracking URL changes at the end, because the master's own page ends with the master.
     {"TheFinalStatusIsSentAgainUntilTheResourceManagerRecordsIt",
      {{"run-one | finish FAILED worker:0 failed | done | ends | holds",
