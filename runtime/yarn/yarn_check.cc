@@ -28,19 +28,6 @@ namespace {
 
 constexpr Duration kLimit{2000};
 
-// Checks the protection that the servers demand from a process with a token. An application master has a token and a
-// client has none, so a client's own calls succeed even if an application master's calls would be refused. The setting
-// is the ResourceManager's own, or that of the site files if the ResourceManager does not answer.
-Status CheckProtection(const YarnCluster& cluster) {
-  constexpr const char* kKey = "hadoop.rpc.protection";
-  const auto told = hadoop::RmSetting(cluster.rm_web, kKey, kLimit);
-  const std::string offered = told ? *told : cluster.rpc_protection;
-  const auto is_plain = [](const std::string& one) { return ToLower(Trim(one)) == "authentication"; };
-  if (offered.empty() || std::ranges::any_of(Split(offered, ','), is_plain)) return Ok();
-  return InvalidError(kKey, " is \"", offered, "\"", told ? " at the ResourceManager" : " in the site files",
-                      "; expected authentication, because TonY does not support integrity and privacy yet");
-}
-
 // Checks the priority, because YARN would lower it silently. The check is skipped if the ResourceManager does not
 // report its highest priority.
 Status CheckPriority(const YarnCluster& cluster, int priority) {
@@ -100,7 +87,6 @@ Status AskHdfs(const YarnCluster& cluster) {
 
 Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec, CheckFor purpose) {
   const RmCalls rm(cluster.rms, cluster.user, kLimit);
-  TRY(CheckProtection(cluster));
   TRY_ASSIGN(const hadoop::NewApplication made, rm.ReserveApplicationId());
   const ContainerLimits limits{made.maximum, {}};
   const Resources am{.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores};
@@ -155,17 +141,16 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
   return OkCheck(kName, StrCat("taken from ", from, "; TonY calls the cluster as user ", cluster->user));
 }
 
-// Warns that the network carries everything unencrypted. TonY does not support encryption with Hadoop yet: it refuses
-// servers that demand more than authentication, or that offer only HTTPS.
+// Warns that the network carries everything unencrypted. TonY does not support HTTPS with Hadoop yet. The setting of
+// RPC is the ResourceManager's own, or that of the site files if the ResourceManager does not answer. It does not apply
+// to a client, because only a process with a token, such as an application master, can protect its calls.
 Check CheckNetwork(const YarnCluster& cluster) {
-  if (const Status protection = CheckProtection(cluster); !protection.ok())
-    return FailCheck("network", protection.error().message,
-                     "use a cluster with hadoop.rpc.protection=authentication, or set "
-                     "hadoop.rpc.protection=authentication,privacy at the ResourceManager and the NodeManagers");
-  const std::string rpc = "hadoop.rpc.protection is authentication";
+  constexpr const char* kKey = "hadoop.rpc.protection";
+  const std::string rpc = hadoop::RmSetting(cluster.rm_web, kKey, kLimit).value_or(cluster.rpc_protection);
   return WarnCheck("network",
-                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", rpc,
-                          ", WebHDFS is ", Join(cluster.webhdfs, ", ")),
+                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", kKey, " is ", rpc,
+                          rpc == "authentication" ? "" : " for application masters only", ", WebHDFS is ",
+                          Join(cluster.webhdfs, ", ")),
                    "let only the cluster's own machines and users reach the cluster's network");
 }
 
