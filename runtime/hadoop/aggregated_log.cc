@@ -1,7 +1,5 @@
 #include "runtime/hadoop/aggregated_log.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/indexed_log.h"
 
 namespace tony::hadoop {
 namespace {
@@ -132,150 +131,14 @@ std::string HostOfUrl(const std::string& url) {
 
 namespace {
 
-constexpr int64_t kWindow = 64 << 10;  // bytes per read
-
-Error NotATFile(std::string_view what) { return InvalidError("not a valid TFile: ", what); }
-
-// Reads the bytes of a part of a file in order, plain or inflated.
-class TFileBytes {
- public:
-  virtual ~TFileBytes() = default;
-  // Returns exactly `count` bytes. kInvalid: fewer bytes are left.
-  virtual Result<std::string> Take(int64_t count) = 0;
-  virtual Status Skip(int64_t count) = 0;
-  virtual Result<bool> AtEnd() = 0;
-};
-
-class PlainBytes : public TFileBytes {
- public:
-  PlainBytes(const ReadRange& read, int64_t begin, int64_t end) : read_(read), at_(begin), end_(end) {}
-
-  Result<std::string> Take(int64_t count) override {
-    if (count > left()) return NotATFile("the file ends early");
-    while (Buffered() < count) {
-      TRY_ASSIGN(const std::string more, Window(count - Buffered()));
-      window_.erase(0, used_);
-      used_ = 0;
-      window_ += more;
-    }
-    std::string taken = window_.substr(used_, static_cast<size_t>(count));
-    used_ += taken.size();
-    return taken;
-  }
-  Status Skip(int64_t count) override {
-    if (count > left()) return NotATFile("the file ends early");
-    const int64_t here = std::min(count, Buffered());
-    used_ += static_cast<size_t>(here);
-    at_ += count - here;
-    return Ok();
-  }
-  Result<bool> AtEnd() override { return at_ == end_ && Buffered() == 0; }
-  int64_t left() const { return end_ - at_ + Buffered(); }
-
- private:
-  int64_t Buffered() const { return static_cast<int64_t>(window_.size() - used_); }
-  Result<std::string> Window(int64_t wanted) {
-    const int64_t count = std::min(end_ - at_, std::max(wanted, kWindow));
-    TRY_ASSIGN(std::string bytes, read_(at_, count));
-    if (static_cast<int64_t>(bytes.size()) != count) return NotATFile("the file has become shorter");
-    at_ += count;
-    return bytes;
-  }
-
-  const ReadRange& read_;
-  // Offset of the next read. The window contains bytes from before this offset.
-  int64_t at_;
-  const int64_t end_;
-  std::string window_;
-  size_t used_ = 0;
-};
-
-// The content of a zlib stream or a gzip stream.
-class InflatedBytes : public TFileBytes {
- public:
-  // `budget` is the number of bytes that may still be inflated, for all blocks together.
-  InflatedBytes(const ReadRange& read, int64_t begin, int64_t end, int64_t& budget)
-      : packed_(read, begin, end), budget_(budget) {
-    constexpr int kEither = 32;
-    is_open_ = inflateInit2(&z_, MAX_WBITS + kEither) == Z_OK;
-  }
-  ~InflatedBytes() override {
-    if (is_open_) inflateEnd(&z_);
-  }
-  InflatedBytes(const InflatedBytes&) = delete;
-
-  Result<std::string> Take(int64_t count) override {
-    std::string taken;
-    while (static_cast<int64_t>(taken.size()) < count) {
-      TRY_ASSIGN(const size_t some, Some(count - static_cast<int64_t>(taken.size())));
-      taken.append(text_, used_ - some, some);
-    }
-    return taken;
-  }
-  Status Skip(int64_t count) override {
-    while (count > 0) {
-      TRY_ASSIGN(const size_t some, Some(count));
-      count -= static_cast<int64_t>(some);
-    }
-    return Ok();
-  }
-  Result<bool> AtEnd() override {
-    while (used_ == text_.size() && !ended_) TRY(Inflate());
-    return used_ == text_.size();
-  }
-
- private:
-  // Consumes up to `wanted` bytes of the inflated text, at least one, and returns their number.
-  Result<size_t> Some(int64_t wanted) {
-    TRY_ASSIGN(const bool is_over, AtEnd());
-    if (is_over) return NotATFile("a block ends early");
-    const size_t some = std::min(static_cast<size_t>(wanted), text_.size() - used_);
-    used_ += some;
-    return some;
-  }
-  Status Inflate() {
-    if (!is_open_) return Error{ErrorCode::kInternal, "zlib cannot start"};
-    if (z_.avail_in == 0) {
-      TRY_ASSIGN(in_, packed_.Take(std::min(packed_.left(), kWindow)));
-      if (in_.empty()) return NotATFile("a block ends early");
-      z_.next_in = reinterpret_cast<Bytef*>(in_.data());
-      z_.avail_in = static_cast<uInt>(in_.size());
-    }
-    text_.resize(static_cast<size_t>(kWindow));
-    used_ = 0;
-    z_.next_out = reinterpret_cast<Bytef*>(text_.data());
-    z_.avail_out = static_cast<uInt>(text_.size());
-    const int rc = inflate(&z_, Z_NO_FLUSH);
-    text_.resize(text_.size() - z_.avail_out);
-    budget_ -= static_cast<int64_t>(text_.size());
-    ended_ = rc == Z_STREAM_END;
-    const bool is_hungry = rc == Z_BUF_ERROR && z_.avail_in == 0;
-    if (rc != Z_OK && rc != Z_STREAM_END && !is_hungry) return NotATFile("a block cannot be inflated");
-    if (budget_ < 0) return InvalidError("the block is too large to be inflated");
-    return Ok();
-  }
-
-  PlainBytes packed_;
-  z_stream z_{};
-  bool is_open_ = false;
-  bool ended_ = false;
-  int64_t& budget_;
-  std::string in_, text_;
-  size_t used_ = 0;
-};
-
 constexpr std::string_view kMagic("\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50", 16);
 constexpr int64_t kFooter = 8 + 4 + 16;
-// Limit of a file's index in bytes. Each entry of an index has about ten bytes.
-constexpr int64_t kLargestIndex = 16 << 20;
 // Limit of the number of blocks. NodeManagers begin a new block after 256 KiB. The regions of this many blocks take 16
 // MB of memory.
 constexpr int64_t kMostBlocks = 1 << 20;
 constexpr int64_t kLongestName = 64 << 10;  // Java's own limit
-// Limit of inflated bytes per file. Inflating this many takes about ten seconds.
-constexpr int64_t kMostInflated = 4LL << 30;
 
-Result<int64_t> BigEndian(TFileBytes& in, int count) {
+Result<int64_t> BigEndian(LogBytes& in, int count) {
   TRY_ASSIGN(const std::string bytes, in.Take(count));
   uint64_t number = bytes[0] < 0 ? UINT64_MAX : 0;
   for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
@@ -284,11 +147,11 @@ Result<int64_t> BigEndian(TFileBytes& in, int count) {
 
 // Reads a number. The first byte encodes how many bytes follow. In a short number, the first byte also contains the
 // highest bits.
-Result<int64_t> TFileNumber(TFileBytes& in) {
+Result<int64_t> TFileNumber(LogBytes& in) {
   TRY_ASSIGN(const int64_t first, BigEndian(in, 1));
   if (first >= -32) return first;
   if (first < -120) {
-    if (first < -125) return NotATFile("a number is malformed");
+    if (first < -125) return BadLogFile("a number is malformed");
     return BigEndian(in, static_cast<int>(first + 129));
   }
   const int more = first >= -72 ? 1 : first >= -104 ? 2 : 3;
@@ -299,86 +162,69 @@ Result<int64_t> TFileNumber(TFileBytes& in) {
   return static_cast<int64_t>(number);
 }
 
-Result<std::string> TFileText(TFileBytes& in) {
+Result<std::string> TFileText(LogBytes& in) {
   TRY_ASSIGN(const int64_t length, TFileNumber(in));
-  if (length < 0 || length > kLongestName) return NotATFile("a name has a wrong length");
+  if (length < 0 || length > kLongestName) return BadLogFile("a name has a wrong length");
   return in.Take(length);
 }
 
-Result<std::string> JavaText(TFileBytes& in) {
+Result<std::string> JavaText(LogBytes& in) {
   TRY_ASSIGN(const std::string length, in.Take(2));
   return in.Take(static_cast<uint8_t>(length[0]) << 8 | static_cast<uint8_t>(length[1]));
 }
 
-struct Region {
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-
-Result<Region> ReadRegion(TFileBytes& in, int64_t file_length) {
+Result<LogRegion> ReadRegion(LogBytes& in, int64_t file_length) {
   TRY_ASSIGN(const int64_t begin, TFileNumber(in));
   TRY_ASSIGN(const int64_t size, TFileNumber(in));
   TRY(TFileNumber(in));  // inflated size, not used
   if (begin < 0 || size < 0 || begin > file_length || size > file_length - begin)
-    return NotATFile("a block lies outside the file");
-  return Region{begin, begin + size};
-}
-
-Result<std::unique_ptr<TFileBytes>> OpenBlock(const ReadRange& read, const Region& region,
-                                              const std::string& compression, int64_t& budget) {
-  if (compression == "none")
-    return std::unique_ptr<TFileBytes>(std::make_unique<PlainBytes>(read, region.begin, region.end));
-  if (compression == "gz")
-    return std::unique_ptr<TFileBytes>(std::make_unique<InflatedBytes>(read, region.begin, region.end, budget));
-  return InvalidError("the compression of the block is \"", compression, "\", expected none or gz");
+    return BadLogFile("a block lies outside the file");
+  return LogRegion{begin, begin + size};
 }
 
 struct Blocks {
   std::string compression;
-  std::vector<Region> regions;
+  std::vector<LogRegion> regions;
 };
 
-Result<Blocks> ReadBlockIndex(TFileBytes& in, int64_t file_length) {
+Result<Blocks> ReadBlockIndex(LogBytes& in, int64_t file_length) {
   Blocks blocks;
   TRY_ASSIGN(blocks.compression, TFileText(in));
   TRY_ASSIGN(const int64_t count, TFileNumber(in));
-  if (count < 0 || count > std::min(kMostBlocks, file_length)) return NotATFile("the number of blocks is wrong");
+  if (count < 0 || count > std::min(kMostBlocks, file_length)) return BadLogFile("the number of blocks is wrong");
   for (int64_t i = 0; i < count; ++i) {
-    TRY_ASSIGN(const Region region, ReadRegion(in, file_length));
-    if (!blocks.regions.empty() && region.begin < blocks.regions.back().end) return NotATFile("blocks overlap");
+    TRY_ASSIGN(const LogRegion region, ReadRegion(in, file_length));
+    if (!blocks.regions.empty() && region.begin < blocks.regions.back().end) return BadLogFile("blocks overlap");
     blocks.regions.push_back(region);
   }
   return blocks;
 }
 
 Result<Blocks> FindBlocks(const ReadRange& read, int64_t length, int64_t& budget) {
-  if (length < kFooter) return NotATFile("the file is too short");
-  PlainBytes footer(read, length - kFooter, length);
-  TRY_ASSIGN(const int64_t index, BigEndian(footer, 8));
-  TRY(footer.Skip(4));
-  TRY_ASSIGN(const std::string magic, footer.Take(static_cast<int64_t>(kMagic.size())));
-  if (magic != kMagic) return NotATFile("the last bytes of the file are wrong");
+  if (length < kFooter) return BadLogFile("the file is too short");
+  TRY_ASSIGN(const int64_t index, BigEndian(*PlainLogBytes(read, {length - kFooter, length}), 8));
   const int64_t end = length - kFooter;
-  if (index < 0 || index > end || end - index > kLargestIndex)
-    return NotATFile("the offset of the file's index is wrong");
-  PlainBytes meta(read, index, end);
+  if (index < 0 || index > end || end - index > kLargestLogIndex)
+    return BadLogFile("the offset of the file's index is wrong");
+  const auto meta_index = PlainLogBytes(read, {index, end});
+  LogBytes& meta = *meta_index;
   TRY_ASSIGN(const int64_t count, TFileNumber(meta));
   for (int64_t i = 0; i < count; ++i) {
     TRY_ASSIGN(const std::string name, TFileText(meta));
     TRY_ASSIGN(const std::string compression, TFileText(meta));
-    TRY_ASSIGN(const Region region, ReadRegion(meta, length));
+    TRY_ASSIGN(const LogRegion region, ReadRegion(meta, length));
     if (name != "data:BCFile.index") continue;
-    if (region.end - region.begin > kLargestIndex) return NotATFile("the index of the file is too large");
-    TRY_ASSIGN(const auto in, OpenBlock(read, region, compression, budget));
+    if (region.end - region.begin > kLargestLogIndex) return BadLogFile("the index of the file is too large");
+    TRY_ASSIGN(const auto in, OpenLogBytes(read, region, compression, budget));
     return ReadBlockIndex(*in, length);
   }
-  return NotATFile("the file has no index");
+  return BadLogFile("the file has no index");
 }
 
 // The bytes in the chunks of one value.
-class ValueBytes : public TFileBytes {
+class ValueBytes : public LogBytes {
  public:
-  explicit ValueBytes(TFileBytes& in) : in_(in) {}
+  explicit ValueBytes(LogBytes& in) : in_(in) {}
 
   Result<std::string> Take(int64_t count) override {
     std::string taken;
@@ -402,7 +248,7 @@ class ValueBytes : public TFileBytes {
   Result<bool> AtEnd() override {
     while (left_ == 0 && !is_last_) {
       TRY_ASSIGN(const int64_t length, TFileNumber(in_));
-      if (length == INT64_MIN) return NotATFile("a chunk has a wrong length");
+      if (length == INT64_MIN) return BadLogFile("a chunk has a wrong length");
       is_last_ = length >= 0;
       left_ = is_last_ ? length : -length;
     }
@@ -419,11 +265,11 @@ class ValueBytes : public TFileBytes {
  private:
   Result<int64_t> Some(int64_t wanted) {
     TRY_ASSIGN(const bool is_over, AtEnd());
-    if (is_over) return NotATFile("an entry ends early");
+    if (is_over) return BadLogFile("an entry ends early");
     return std::min(wanted, left_);
   }
 
-  TFileBytes& in_;
+  LogBytes& in_;
   int64_t left_ = 0;
   bool is_last_ = false;
 };
@@ -435,7 +281,7 @@ Result<AggregatedLog> FindLog(ValueBytes& value, const std::string& stream, int6
     TRY_ASSIGN(const std::string name, JavaText(value));
     TRY_ASSIGN(const std::string digits, JavaText(value));
     const auto size = ParseInt(digits);
-    if (!size || *size < 0) return NotATFile("a log has a wrong length");
+    if (!size || *size < 0) return BadLogFile("a log has a wrong length");
     const int64_t tail = name == stream ? std::min(*size, most) : 0;
     TRY(value.Skip(*size - tail));
     if (name != stream) continue;
@@ -446,12 +292,12 @@ Result<AggregatedLog> FindLog(ValueBytes& value, const std::string& stream, int6
 }
 
 // Reads the key of an entry. The value of the entry follows.
-Result<std::string> ReadKey(TFileBytes& in) {
+Result<std::string> ReadKey(LogBytes& in) {
   TRY_ASSIGN(const std::string key, TFileText(in));
   return key.size() < 2 ? std::string() : key.substr(2);
 }
 
-Result<std::optional<AggregatedLog>> FindInBlock(TFileBytes& in, const std::string& container,
+Result<std::optional<AggregatedLog>> FindInBlock(LogBytes& in, const std::string& container,
                                                  const std::string& stream, int64_t most) {
   for (;;) {
     TRY_ASSIGN(const bool is_over, in.AtEnd());
@@ -466,18 +312,31 @@ Result<std::optional<AggregatedLog>> FindInBlock(TFileBytes& in, const std::stri
   }
 }
 
-}  // namespace
-
-Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, const std::string& container,
-                                        const std::string& stream, int64_t most) {
+Result<AggregatedLog> ReadTFile(const ReadRange& read, int64_t length, const std::string& container,
+                                const std::string& stream, int64_t most) {
   int64_t budget = kMostInflated;
   TRY_ASSIGN(const Blocks blocks, FindBlocks(read, length, budget));
-  for (const Region& region : blocks.regions) {
-    TRY_ASSIGN(const auto in, OpenBlock(read, region, blocks.compression, budget));
+  for (const LogRegion& region : blocks.regions) {
+    TRY_ASSIGN(const auto in, OpenLogBytes(read, region, blocks.compression, budget));
     TRY_ASSIGN(auto log, FindInBlock(*in, container, stream, most));
     if (log) return *std::move(log);
   }
   return NotFoundError("the file has no entry for ", container);
+}
+
+}  // namespace
+
+// Most indexes lie in the last window, so this window is read only once.
+Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, const std::string& container,
+                                        const std::string& stream, int64_t most) {
+  const int64_t begin = std::max<int64_t>(0, length - kLogWindow);
+  TRY_ASSIGN(const std::string end, PlainLogBytes(read, {begin, length})->Take(length - begin));
+  const ReadRange read_once = [&](int64_t offset, int64_t count) -> Result<std::string> {
+    if (offset < begin) return read(offset, count);
+    return end.substr(static_cast<size_t>(offset - begin), static_cast<size_t>(count));
+  };
+  return end.ends_with(kMagic) ? ReadTFile(read_once, length, container, stream, most)
+                               : ReadIndexedLog(read_once, length, container, stream, most);
 }
 
 }  // namespace tony::hadoop

@@ -16,6 +16,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
+#include "runtime/hadoop/log_bytes.h"
 #include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
@@ -65,8 +66,9 @@ std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limi
 std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
 
 // Reads container logs that NodeManagers leave in HDFS if yarn.log-aggregation-enable is on. The format is Hadoop's
-// TFile (LogAggregationTFileController, the default of a cluster). Each node writes one file per application. The file
-// has an entry for each container, and the entry contains all logs of that container, one after the other.
+// TFile (LogAggregationTFileController, the default of a cluster), or the indexed format (indexed_log.h). Each node
+// writes one TFile per application. The file has an entry for each container, and the entry contains all logs of that
+// container, one after the other.
 //
 //   file    magic, blocks, BCFile.index and other meta blocks, meta index, its offset (8), version (4), magic (16)
 //   block   entries; uncompressed ("none"), or as one zlib stream ("gz")
@@ -76,9 +78,6 @@ std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" 
 // Numbers have TFile's own variable-length encoding. Names within keys and values are Java's: two bytes of length, then
 // the text. In uncompressed blocks, bytes that are not needed are skipped without being read.
 
-// Reads `length` bytes of a file, from `offset` on. A result with fewer bytes means that the file has become shorter.
-using ReadRange = std::function<Result<std::string>(int64_t offset, int64_t length)>;
-
 struct AggregatedLog {
   int64_t size = 0;  // bytes in the whole log
   std::string tail;  // last bytes of the log
@@ -87,8 +86,8 @@ struct AggregatedLog {
 };
 
 // Returns at most `most` bytes from the end of the log `stream` of a container. `read` reads the aggregated file, which
-// has `length` bytes. kNotFound: the file has no entry for the container. kInvalid: the file is not a TFile, is
-// damaged, or has another compression. Errors of `read` are passed on.
+// has `length` bytes; its last bytes show its format. kNotFound: the file has no entry for the container. kInvalid: the
+// file has another format, is damaged, or has another compression. Errors of `read` are passed on.
 Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, const std::string& container,
                                         const std::string& stream, int64_t most);
 

@@ -1,12 +1,15 @@
 #include "runtime/yarn/node_logs.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/aggregated_log.h"
+#include "runtime/hadoop/indexed_log.h"
 #include "runtime/net/http_client.h"
 #include "runtime/yarn/yarn_ends.h"
 
@@ -102,6 +105,7 @@ namespace {
 constexpr Duration kSettingLimit{2000};
 // Limit of an answer in bytes. It is larger than any part of a log or of a file's index that is read at once.
 constexpr size_t kLargestRead = 17 << 20;
+constexpr int64_t kLargestUploadMark = 4 << 10;
 
 // Returns the path in HDFS of a place such as "hdfs://nn:8020/logs" or "/logs"; nullopt if the place is in another file
 // system.
@@ -124,16 +128,6 @@ std::vector<std::string> Roots(const std::string& rm_web) {
   return roots;
 }
 
-// Returns the files in the order of reading: the files of `node` come first. Names are "host_port", or "host_port_time"
-// if the node moved logs while the application ran.
-std::vector<hadoop::HdfsEntry> InOrder(std::vector<hadoop::HdfsEntry> files, const std::string& node) {
-  const std::string begin = StrCat(node, "_");
-  std::erase_if(files, [](const hadoop::HdfsEntry& file) { return file.is_folder || file.name.ends_with(".tmp"); });
-  std::stable_partition(files.begin(), files.end(),
-                        [&](const hadoop::HdfsEntry& file) { return file.name.starts_with(begin); });
-  return files;
-}
-
 void Append(const hadoop::AggregatedLog& log, LogExcerpt& excerpt) {
   excerpt.size += log.size;
   std::string text = excerpt.parts.empty() ? "" : std::move(excerpt.parts.front().text);
@@ -151,9 +145,10 @@ AggregatedLogs::AggregatedLogs(const YarnCluster& cluster, JobId job)
       job_(std::move(job)),
       hdfs_({.bases = cluster.webhdfs, .user = cluster.user, .limits = {.answer = kLargestRead}}) {}
 
-Result<std::optional<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::string& of_user) {
+Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::string& of_user) {
+  std::vector<Folder> folders;
   const auto suffixes = hdfs_.List(of_user);
-  if (!suffixes.ok() && suffixes.error().code == ErrorCode::kNotFound) return std::optional<Folder>();
+  if (!suffixes.ok() && suffixes.error().code == ErrorCode::kNotFound) return folders;
   TRY(suffixes);
   const std::string number = job_.value.substr(job_.value.rfind('_') + 1);
   for (const hadoop::HdfsEntry& suffix : *suffixes) {
@@ -161,40 +156,69 @@ Result<std::optional<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::
     const std::string bucket = suffix.name.starts_with("bucket-") ? last_four + "/" : "";
     const std::string path = StrCat(of_user, "/", suffix.name, "/", bucket, job_.value);
     auto files = hdfs_.List(path);
-    if (files.ok()) return std::optional(Folder{path, *std::move(files)});
-    if (files.error().code != ErrorCode::kNotFound) return files.error();
+    if (!files.ok() && files.error().code == ErrorCode::kNotFound) continue;
+    TRY(files);
+    CutToValidLengths(folders.emplace_back(Folder{path, *std::move(files)}));
   }
-  return std::optional<Folder>();
+  return folders;
 }
 
-Result<AggregatedLogs::Folder> AggregatedLogs::FindFolder() {
+Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::FindFolders() {
   std::vector<std::string> looked;
+  std::vector<Folder> folders;
   for (const std::string& root : Roots(cluster_.rm_web)) {
     const auto path = PathInHdfs(root);
     if (!path) return InvalidError(root, ": nodes move logs to this folder, which is not in this cluster's HDFS");
     looked.push_back(StrCat(*path, "/", cluster_.user));
-    TRY_ASSIGN(auto folder, LookIn(looked.back()));
-    if (folder) return *std::move(folder);
+    TRY_ASSIGN(auto found, LookIn(looked.back()));
+    std::ranges::move(found, std::back_inserter(folders));
   }
-  return NotFoundError(Join(looked, ", "), ": no node has moved logs of the job there yet");
+  if (folders.empty())
+    return NotFoundError(Join(looked, ", "), ": no node has moved logs of the job there yet");
+  return folders;
 }
 
-Result<hadoop::AggregatedLog> AggregatedLogs::ReadFrom(const std::string& path, int64_t length,
-                                                       const std::string& container, const std::string& stream) {
-  const auto read = [&](int64_t offset, int64_t count) { return hdfs_.ReadPart(path, offset, count); };
-  return Annotate(hadoop::ReadAggregatedLog(read, length, container, stream, kMostOfNodeLog), path);
+// Cuts the bytes that a node was appending (hadoop/indexed_log.h). A mark that cannot be read is ignored, because the
+// file itself then shows whether it is complete.
+void AggregatedLogs::CutToValidLengths(Folder& folder) {
+  for (const hadoop::HdfsEntry& entry : folder.files) {
+    if (!entry.name.ends_with(hadoop::kUploadMarkEnd) || entry.length > kLargestUploadMark) continue;
+    const auto content = hdfs_.ReadPart(StrCat(folder.path, "/", entry.name), 0, entry.length);
+    if (!content.ok()) continue;
+    const auto mark = hadoop::ReadUploadMark(*content);
+    for (hadoop::HdfsEntry& file : folder.files)
+      if (mark.ok() && file.name == mark->file) file.length = std::min(file.length, mark->valid);
+  }
+}
+
+// Returns the files in the order of reading: the files of `host` come first. Names are "host_port", or "host_port_time"
+// if the node moved logs while the application ran. A file without content has just been created.
+std::vector<AggregatedLogs::File> AggregatedLogs::InOrder(const std::vector<Folder>& folders, const std::string& host) {
+  std::vector<File> files;
+  for (const Folder& folder : folders)
+    for (const hadoop::HdfsEntry& file : folder.files)
+      if (!file.is_folder && file.length > 0 && !file.name.ends_with(".tmp") &&
+          !file.name.ends_with(hadoop::kUploadMarkEnd))
+        files.push_back({StrCat(folder.path, "/", file.name), file.length, file.name.starts_with(host + "_")});
+  std::stable_partition(files.begin(), files.end(), [](const File& file) { return file.is_of_host; });
+  return files;
+}
+
+Result<hadoop::AggregatedLog> AggregatedLogs::ReadFrom(const File& file, const std::string& container,
+                                                       const std::string& stream) {
+  const auto read = [&](int64_t offset, int64_t count) { return hdfs_.ReadPart(file.path, offset, count); };
+  return Annotate(hadoop::ReadAggregatedLog(read, file.length, container, stream, kMostOfNodeLog), file.path);
 }
 
 Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::string& stream) {
   const auto [node, container] = ParseLogLink(link);
-  TRY_ASSIGN(const Folder folder, FindFolder());
-  const std::string host = hadoop::HostOfUrl(node);
+  TRY_ASSIGN(const std::vector<Folder> folders, FindFolders());
   LogExcerpt excerpt{.stream = stream};
   std::optional<Error> failure;
   bool is_found = false, is_log = false;
-  for (const hadoop::HdfsEntry& file : InOrder(folder.files, host)) {
-    if (is_found && !file.name.starts_with(StrCat(host, "_"))) break;
-    const auto log = ReadFrom(StrCat(folder.path, "/", file.name), file.length, container, stream);
+  for (const File& file : InOrder(folders, hadoop::HostOfUrl(node))) {
+    if (is_found && !file.is_of_host) break;
+    const auto log = ReadFrom(file, container, stream);
     if (log.ok()) {
       is_found = true;
       is_log = is_log || log->is_log;
@@ -205,10 +229,13 @@ Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::str
   }
   if (is_log) return excerpt;
   if (failure) return *std::move(failure);
+  std::vector<std::string> paths;
+  for (const Folder& folder : folders) paths.push_back(folder.path);
+  const std::string place = Join(paths, ", ");
   if (is_found)
-    return NotFoundError(folder.path, ": the node has moved the container's logs to this folder, and ", stream,
+    return NotFoundError(place, ": the node has moved the container's logs to this folder, and ", stream,
                          " is not among them");
-  return NotFoundError(folder.path, ": the node has not moved the container's logs to this folder yet");
+  return NotFoundError(place, ": the node has not moved the container's logs to this folder yet");
 }
 
 }  // namespace tony

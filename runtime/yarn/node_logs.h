@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,7 +77,8 @@ class AmLogs {
 //   <yarn.nodemanager.remote-app-log-dir>/<user>/bucket-<suffix>/<the id's last four digits>/<application>/<node>
 //   <the same>                          /<user>/<suffix>/<application>/<node>             before Hadoop 3.3
 //
-// The ResourceManager names the folder. If it does not answer, Hadoop's default folder is used. One thread.
+// The suffix depends on the format. The ResourceManager names the folder above. If it does not answer, Hadoop's default
+// folder is used. One thread.
 
 class AggregatedLogs {
  public:
@@ -93,10 +93,17 @@ class AggregatedLogs {
     std::string path;
     std::vector<hadoop::HdfsEntry> files;
   };
-  Result<Folder> FindFolder();
-  Result<std::optional<Folder>> LookIn(const std::string& of_user);
-  Result<hadoop::AggregatedLog> ReadFrom(const std::string& path, int64_t length, const std::string& container,
-                                         const std::string& stream);
+  struct File {
+    std::string path;
+    int64_t length = 0;
+    bool is_of_host = false;
+  };
+  // A job has folders with several suffixes if its nodes have several formats. Returns at least one folder.
+  Result<std::vector<Folder>> FindFolders();
+  Result<std::vector<Folder>> LookIn(const std::string& of_user);
+  void CutToValidLengths(Folder& folder);
+  static std::vector<File> InOrder(const std::vector<Folder>& folders, const std::string& host);
+  Result<hadoop::AggregatedLog> ReadFrom(const File& file, const std::string& container, const std::string& stream);
 
   const YarnCluster cluster_;
   const JobId job_;

@@ -1,7 +1,10 @@
-// Fuzzes the aggregated log of an application in HDFS: NodeManagers wrote it, or an attacker replaced it.
+// Fuzzes the aggregated log of an application in HDFS: NodeManagers wrote it, or an attacker replaced it. The input is
+// also read as the index of a file in the indexed format, because few inputs have the length of their index.
 #include "runtime/hadoop/aggregated_log.h"
 
+#include "runtime/hadoop/indexed_log.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/indexed_logs.h"
 #include "tests/support/tfile_writer.h"
 
 namespace tony::fuzz {
@@ -13,15 +16,21 @@ void Read(std::string_view input) {
     CHECK(offset >= 0 && count >= 0 && offset <= length && count <= length - offset);
     return std::string(input.substr(static_cast<size_t>(offset), static_cast<size_t>(count)));
   };
-  for (const char* container : {"container_1", "container_2"}) {
+  for (const char* container : {"container_1", "container_2", kIndexedContainer}) {
     const auto log = hadoop::ReadAggregatedLog(read, length, container, "stdout", kMost);
     if (log.ok()) CHECK(static_cast<int64_t>(log->tail.size()) == std::min(log->size, log->is_log ? kMost : 0));
     if (!log.ok()) CHECK(!log.error().message.empty());
   }
+  const auto found = hadoop::FindInIndex(input, kRolledContainer, "app.log");
+  if (found.ok())
+    for (const hadoop::LogPiece& piece : found->pieces)
+      CHECK(piece.size >= 0 && piece.stored.begin >= 0 && piece.stored.begin <= piece.stored.end);
 }
 
 std::vector<std::string> Seeds() {
-  std::vector<std::string> seeds;
+  const std::string_view rolled = kRolledLogs.substr(0, kRolledLogs.size() - 36);  // without length and id
+  std::vector<std::string> seeds = {std::string(kIndexedLogs), std::string(kRolledLogs),
+                                    std::string(rolled.substr(rolled.rfind("\xac\xed")))};
   for (const char* compression : {"none", "gz"}) {
     for (const size_t chunk : {5, 1 << 20}) {
       TFileWriter writer(compression, chunk);

@@ -115,21 +115,21 @@ TEST(AggregatedLogTest, ATruncatedLogFileIsInvalidAndACorruptFileDoesNotCrashThe
     (void)changed.Find("container_3", "stdout").ok();  // returns without a crash
   }
   AggregatedFile other{std::string(1000, 'x')};
-  EXPECT_THAT(other.Failure().message, HasSubstr("not a valid TFile"));
+  EXPECT_THAT(other.Failure().message, HasSubstr("not a valid aggregated log"));
 }
 
 TEST(AggregatedLogTest, ALogFileWhoseIndexHasTooManyBlocksIsRejected) {
   TFileWriter writer("none");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});
   AggregatedFile file{writer.Finish((1 << 20) + 1)};
-  EXPECT_EQ(file.Failure().message, "not a valid TFile: the number of blocks is wrong");
+  EXPECT_EQ(file.Failure().message, "not a valid aggregated log: the number of blocks is wrong");
 }
 
 TEST(AggregatedLogTest, AnUnsupportedCompressionIsNamedInTheError) {
   TFileWriter writer("lzo");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});
   AggregatedFile file{writer.Finish()};
-  EXPECT_EQ(file.Failure().message, "the compression of the block is \"lzo\", expected none or gz");
+  EXPECT_EQ(file.Failure().message, "the compression of the log is \"lzo\", expected none or gz");
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"yaml.h", {"runtime/config/document_yaml.cc"}},
       {"re2/", {"runtime/cli/log_session.cc"}},
       {"utf8proc", {"runtime/cli/terminal.cc"}},
-      {"zlib", {"runtime/hadoop/aggregated_log.cc", "runtime/history/jhist.cc", "runtime/staging/pack_folder.cc"}},
+      {"zlib", {"runtime/hadoop/log_bytes.cc", "runtime/history/jhist.cc", "runtime/staging/pack_folder.cc"}},
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},
   };
