@@ -114,7 +114,7 @@ yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs $rolls
 yarn.resourcemanager.container-tokens.master-key-rolling-interval-secs $rolls
 yarn.resourcemanager.nodemanagers.heartbeat-interval-ms ${TONY_HADOOP_HEARTBEAT_MS:-1000}
 yarn.resourcemanager.connect.retry-interval.ms 1000
-yarn.log-aggregation-enable true
+yarn.log-aggregation-enable $(collects_logs && echo true || echo false)
 yarn.nodemanager.log-aggregation.compression-type ${7:-none}
 yarn.nodemanager.hostname $3
 yarn.nodemanager.bind-host $bind
