@@ -226,7 +226,7 @@ class Job {
   bool AwaitsListing() const { return checkpoints_.listing_sought() && !checkpoints_.IsListed() && !verdict_; }
   std::optional<Instant> ListingDue() const;
   std::optional<Instant> GangHoldDeadline() const;
-  const Opening* StuckOpening() const { return state_ == JobState::kRunning ? late_roles_.Stuck() : nullptr; }
+  const Opening* StuckOpening() const { return state_ == JobState::kRunning ? late_roles_.Stuck(tasks_) : nullptr; }
   RestartDecided GiveBack(Instant now) const;
   RestartBegan Begin(const Restart& restart) const;
   Verdict WithoutProgress(const Restart& restart) const;

@@ -88,10 +88,6 @@ Result<Actions> Job::Apply(const ContainerAssigned& d, Instant time) {
   attempt->log_url = d.log_url;
   deadlines_.Clear(Limit::kAllocate, *attempt);
   deadlines_.Set(Limit::kRegister, *attempt, time + spec_.registration_timeout);
-  if (Opening* opening = late_roles_.Find(*attempt)) {
-    ++opening->placed;
-    --opening->unplaced;
-  }
   return Actions{LaunchExecutor{d.attempt, d.container}};
 }
 
@@ -245,13 +241,10 @@ Result<Actions> Job::Apply(const JobEnded&, Instant time) {
 Result<Attempt*> Job::MakeAttempt(const AttemptId& id, AttemptStep how, Instant time) {
   TRY_ASSIGN(Attempt* const attempt, tasks_.Add(id, how, time));
   stages_.AwaitValues(spec_, id.task);
-  Opening* opening = late_roles_.Find(*attempt);
   if (how == AttemptStep::kRenew) {
-    if (opening) ++opening->placed;
     deadlines_.Set(Limit::kRegister, *attempt, time + spec_.registration_timeout);
     return attempt;
   }
-  if (opening) ++opening->unplaced;
   containers_.Request(id);
   if (spec_.allocation_timeout.count() > 0) deadlines_.Set(Limit::kAllocate, *attempt, time + spec_.allocation_timeout);
   return attempt;

@@ -26,31 +26,35 @@ const Opening* LateRoles::Find(const Attempt& attempt) const {
   return found == openings_.end() ? nullptr : &found->second;
 }
 
-Opening* LateRoles::Find(const Attempt& attempt) { return const_cast<Opening*>(std::as_const(*this).Find(attempt)); }
-
 int LateRoles::Begin(std::set<TaskId> tasks) {
   if (tasks.empty()) return 0;
-  const int requested = static_cast<int>(tasks.size());
-  openings_[++newest_] = {.tasks = tasks, .missing = std::move(tasks), .unplaced = requested};
+  openings_[++newest_] = {.tasks = tasks, .missing = std::move(tasks)};
   return newest_;
 }
 
 std::set<TaskId> LateRoles::Arrive(const Attempt& attempt) {
-  Opening* opening = Find(attempt);
-  if (!opening) return {};
+  const auto found = openings_.find(attempt.opening);
+  if (found == openings_.end()) return {};
+  std::set<TaskId>& missing = found->second.missing;
   if (IsFinal(attempt.state)) {
-    opening->missing.insert(attempt.id.task);
-    --(attempt.container.value.empty() ? opening->unplaced : opening->placed);
+    missing.insert(attempt.id.task);
     return {};
   }
-  opening->missing.erase(attempt.id.task);
-  if (!opening->missing.empty()) return {};
+  missing.erase(attempt.id.task);
+  if (!missing.empty()) return {};
   return std::move(openings_.extract(attempt.opening).mapped().tasks);
 }
 
-const Opening* LateRoles::Stuck() const {
-  for (const auto& [number, opening] : openings_)
-    if (opening.placed > 0 && opening.unplaced > 0) return &opening;
+const Opening* LateRoles::Stuck(const Tasks& tasks) const {
+  for (const auto& [number, opening] : openings_) {
+    bool is_any_placed = false, is_any_unplaced = false;
+    for (const TaskId& id : opening.tasks) {
+      const Attempt& attempt = *tasks.at(id).newest();
+      if (IsFinal(attempt.state) || attempt.state == AttemptState::kStopping) continue;
+      (attempt.container.value.empty() ? is_any_unplaced : is_any_placed) = true;
+    }
+    if (is_any_placed && is_any_unplaced) return &opening;
+  }
   return nullptr;
 }
 

@@ -23,9 +23,6 @@ namespace tony::am {
 struct Opening {
   // `tasks` start together. `missing` holds the tasks that have not registered yet.
   std::set<TaskId> tasks, missing;
-  // `placed` is the number of tasks that have a container. `unplaced` is the number of tasks whose container is
-  // requested and not granted.
-  int placed = 0, unplaced = 0;
 };
 
 class LateRoles {
@@ -42,7 +39,6 @@ class LateRoles {
 
   // Returns null if the attempt's task started with the job, or if its opening is over.
   const Opening* Find(const Attempt& attempt) const;
-  Opening* Find(const Attempt& attempt);
   // Makes an opening for `tasks`, which start together. Returns the number of the opening, which the caller stores in
   // each attempt; 0 if `tasks` is empty.
   int Begin(std::set<TaskId> tasks);
@@ -51,8 +47,8 @@ class LateRoles {
   // Notes that the attempt has registered or ended. Returns the tasks that may start now.
   std::set<TaskId> Arrive(const Attempt& attempt);
   // Returns an opening in which some tasks hold containers while other tasks still wait for one; null if no opening is
-  // in this state.
-  const Opening* Stuck() const;
+  // in this state. A container whose attempt is being stopped is given back anyway, so it does not count.
+  const Opening* Stuck(const Tasks& tasks) const;
 
   void CheckInvariants(const Tasks& tasks) const;
 

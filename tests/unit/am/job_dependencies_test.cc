@@ -65,6 +65,8 @@ const TestRow kDepending[] = {
       {"place worker:0#2 worker:1#2", "worker:1#2 told start 1"}}},
     {"ARoleOnYarnReturnsItsContainersIfALostContainerIsNotReplacedInTime",
      {{"+yarn: begun, place worker:0, exit worker:0, grant worker:1, pass 30s", "restart for worker:0+worker:1"}}},
+    {"ARoleOnYarnDoesNotReturnAContainerWhoseTaskIsBeingStopped",
+     {{"+yarn: begun, place worker:0, preempt worker:0 60s, pass 30s", "worker:0 told stop"}}},
     {"ACompleteRoleOnYarnKeepsItsContainers", {{"+yarn: begun, place worker:0, grant worker:1, pass 30s", "nothing"}}},
     {"APreemptedTaskDoesNotDelayTheStartOfItsRole",
      {{"begun, place worker:0, preempt worker:0 5s, place worker:1", "worker:0 told stop; worker:1 told start 1"},
