@@ -275,8 +275,8 @@ void HistoryChecker::On(const ProcessSignalled& e) {
   Expect(attempt.stops, ToString(e.attempt) + " is being stopped for no reason");
 }
 
-// An executor whose attempt was given up learns that from an AM, or loses contact and stops by itself. The processes of
-// a dead executor wait for a keeper.
+// An executor whose attempt was given up learns that from an AM, or loses contact and stops by itself. While the lease
+// is not renewed, it does not know that an AM lives, so it goes on. The processes of a dead executor wait for a keeper.
 void HistoryChecker::On(const ProcessEnded& e) {
   Attempt& attempt = attempts_[e.attempt];
   --attempt.runs;
@@ -284,10 +284,12 @@ void HistoryChecker::On(const ProcessEnded& e) {
   CheckRanNoLonger(e.attempt, attempt);
   if (!attempt.given_up || attempt.executor.died) return;
   const Timers& timers = spec_.timers;
-  const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - *attempt.given_up);
+  if (lease_written_ && now_ - *lease_written_ > Slower(timers.record_fresh)) return;
+  const Instant since = std::max(*attempt.given_up, unruled_);
+  const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - since);
   const Duration limit =
       Faster(timers.cutoff_after + timers.grace) + timers.heartbeat + kBetweenTries + kDyingTakes + stalled;
-  Expect(now_ - *attempt.given_up <= limit, ToString(e.attempt) + " ran on long after it was given up");
+  Expect(now_ - since <= limit, ToString(e.attempt) + " ran on long after it was given up");
 }
 
 // The executor ends an attempt that exceeds its time limit, whatever happens to the AM. The processes of a dead
