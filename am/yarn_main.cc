@@ -10,6 +10,7 @@
 // sealed; the application then ends as failed. Any other exit is a crash.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 #include <set>
@@ -35,6 +36,7 @@
 #include "runtime/page/live_page.h"
 #include "runtime/records/job_records.h"
 #include "runtime/rpc/rpc_server.h"
+#include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/executor_context.h"
 #include "runtime/yarn/hdfs_sources.h"
@@ -67,6 +69,8 @@ struct Container {
   std::string host;  // numeric address of this node
   int attempt = 0;   // number of YARN's attempt
   hadoop::Token token;
+  // The identity with which this process calls the ResourceManager as a client does.
+  hadoop::RpcIdentity identity;
   // The other credentials, which are for the executors' tasks. They contain neither the ResourceManager's token nor the
   // AM's own secrets.
   hadoop::Credentials others;
@@ -91,6 +95,7 @@ Result<Container> ReadContainer() {
   TRY_ASSIGN(const std::string bytes, ReadFile(file));
   TRY_ASSIGN(hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
   TRY_ASSIGN(container.launch, MasterLaunchIn(credentials));
+  TRY_ASSIGN(container.identity, RmIdentityOf(container.cluster));
   for (const auto& [alias, token] : credentials.tokens) {
     if (token.kind == "YARN_AM_RM_TOKEN") {
       container.token = token;
@@ -115,6 +120,7 @@ struct YarnPageParts {
   YarnCluster cluster;
   // The address of this node that the ResourceManager can reach.
   std::string host;
+  std::string view_acl;  // JobSpec::yarn
   // The address and the credentials with which the page's thread calls this AM. The thread reads logs by calls to the
   // AM, as every client does.
   AmAccess way;
@@ -146,6 +152,23 @@ HttpAnswer Refused(const Result<bool>& may_see, const std::string& user) {
                                 " may see this job: ", may_see.error().message, "\n"));
 }
 
+// Returns whether an ACL of YARN admits a user: "*", or user names separated by commas, and after a blank group names.
+bool AdmitsUser(const std::string& acl, const std::string& user) {
+  const std::vector<std::string> users = Split(acl.substr(0, acl.find(' ')), ',');
+  return acl == "*" || std::ranges::find(users, user) != users.end();
+}
+
+// On a cluster with Kerberos, the ResourceManager answers the AM only what the job's user may view. There the AM judges
+// by the job's own ACL. It does not know groups and administrators, so these see the page only by their names.
+PageGate GateByAcl(EventLoop& loop, const YarnCluster& cluster, const std::string& acl) {
+  return {.admits = ProxyAlone(loop, cluster),
+          .ask = [owner = cluster.user, acl](const HttpRequest& request, PageGate::OnRefusal done) {
+            const std::string user = CookieOf(request, kUserCookie);
+            const bool may_see = !user.empty() && (user == owner || AdmitsUser(acl, user));
+            done(may_see ? std::nullopt : std::optional(Refused(false, user)));
+          }};
+}
+
 PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
   const auto viewers = std::make_shared<hadoop::ApplicationViewers>(loop, cluster.rm_web, job.value);
   return {.admits = ProxyAlone(loop, cluster), .ask = [viewers](const HttpRequest& request, PageGate::OnRefusal done) {
@@ -169,8 +192,10 @@ std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
   PageSite site{.listening = *std::move(listening),
                 .url = StrCat("http://", ToString(Endpoint{parts.host, at->port}), "/"),
                 .below = 0,
-                .make_gate = [cluster = parts.cluster,
-                              job = parts.records.job()](EventLoop& loop) { return GateOf(loop, cluster, job); },
+                .make_gate =
+                    [cluster = parts.cluster, job = parts.records.job(), acl = parts.view_acl](EventLoop& loop) {
+                      return cluster.rm_principal.empty() ? GateOf(loop, cluster, job) : GateByAcl(loop, cluster, acl);
+                    },
                 .pause = kPagePause};
   std::shared_ptr<const LogSource> logs = MakeYarnLogs(parts.records, [way = parts.way] { return way; });
   return std::make_unique<LivePage>(parts.loop, parts.records, std::move(logs), std::move(site));
@@ -194,7 +219,7 @@ class Master {
         records_(RecordsOf(container.cluster, container.launch.job)),
         epoch_{container.attempt * kEpochsPerAttempt + process.number()},
         names_(loop),
-        rm_(loop, names_, container.cluster.rms, hadoop::SimpleUser{container.cluster.user}) {}
+        rm_(loop, names_, container.cluster.rms, container.identity) {}
 
   // Returns the exit code once the job has ended or this attempt is over.
   Result<int> Rule() {
@@ -224,7 +249,7 @@ class Master {
         StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .inherited = sockets_.rpc.get(), .tls = tls}, master));
     const Endpoint at{container_.host, std::get<Endpoint>(server->addresses().front()).port};
     TRY_ASSIGN(ExecutorInputs shipment, ShipmentFor(spec, at));
-    TRY_ASSIGN(const std::unique_ptr<LivePage> page, OpenPage(at));
+    TRY_ASSIGN(const std::unique_ptr<LivePage> page, OpenPage(at, spec.yarn.view_acl));
     YarnScheduler scheduler(
         {.loop = loop_,
          .names = names_,
@@ -340,13 +365,14 @@ class Master {
 
   // The page's thread requests logs from this AM as a client does, with an executor's certificate, because the AM has
   // no client's certificate.
-  Result<std::unique_ptr<LivePage>> OpenPage(const Endpoint& at) {
+  Result<std::unique_ptr<LivePage>> OpenPage(const Endpoint& at, const std::string& view_acl) {
     TRY_ASSIGN(const MakeChannel tls, MakeTlsClient(container_.launch.executors_tls));
     return OpenYarnPage({.listening = sockets_.page,
                          .loop = loop_,
                          .records = RecordsOf(container_.cluster, records_.job()),
                          .cluster = container_.cluster,
                          .host = container_.host,
+                         .view_acl = view_acl,
                          .way = {.am = at, .token = container_.launch.secrets.token, .tls = tls}});
   }
 

@@ -176,7 +176,8 @@ Result<int> RunKill(const CommandLine& line) {
   } else {
     const std::string& word = line.words().front();
     auto named = FindNamedJob(word, TerminalNotes());
-    if (!named.ok() && IsOfFiles(named.error())) {
+    // The scheduler may allow the kill to a user who may not read the job's files.
+    if (!named.ok() && (IsOfFiles(named.error()) || named.error().code == ErrorCode::kNotPermitted)) {
       TRY_ASSIGN(const auto exit, KillWithoutRecords(line, {word}, request, Timers().grace, named.error()));
       if (exit) return *exit;
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/gss_context.h"
 #include "runtime/hadoop/indexed_log.h"
 
 namespace tony::hadoop {
@@ -63,19 +64,29 @@ void ApplicationViewers::Ask(const std::string& user, Done done) {
       });
 }
 
-namespace {
-
-Result<HttpResponse> Get(const std::string& url, Duration limit) {
+Result<HttpResponse> GetFromDaemon(const HttpCall& call) {
   EventLoop loop;
   HttpClient http(loop);
+  const auto send = [&](const HttpCall& request) {
+    return RunUntilAnswer<Result<HttpResponse>>(loop, [&](auto done) { return http.Send(request, done); });
+  };
+  auto response = send(call);
+  constexpr int kUnauthorized = 401;
+  if (!response.ok() || response->status != kUnauthorized) return response;
+  if (!HeaderOf(*response, "www-authenticate").starts_with("Negotiate")) return response;
+  HttpCall proved = call;
+  TRY_ASSIGN(std::string header, NegotiateHeader(HostOfUrl(call.url), call.limits.whole));
+  proved.headers.emplace_back("Authorization", std::move(header));
+  return send(proved);
+}
+
+namespace {
+
+std::optional<boost::json::value> GetJson(const std::string& url, Duration limit) {
   // Without this header, some servers answer XML.
   HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};
   call.limits.connect = call.limits.stalled = call.limits.whole = limit;
-  return RunUntilAnswer<Result<HttpResponse>>(loop, [&](auto done) { return http.Send(std::move(call), done); });
-}
-
-std::optional<boost::json::value> GetJson(const std::string& url, Duration limit) {
-  const auto answer = Get(url, limit);
+  const auto answer = GetFromDaemon(call);
   if (!answer.ok() || answer->status != 200) return std::nullopt;
   boost::system::error_code error;
   boost::json::value document = boost::json::parse(answer->body, error);

@@ -50,6 +50,10 @@ class ApplicationViewers {
 
 // Values that Hadoop's daemons publish only on their web servers. These functions block; any thread.
 
+// Sends a GET request to a daemon's web server. If the server asks for Kerberos, sends it again with the proof of the
+// user's identity. Errors are those of HttpClient and of gss_context.h.
+Result<HttpResponse> GetFromDaemon(const HttpCall& call);
+
 // Returns the text at a JSON pointer ("/clusterInfo/state") in the document at `url`. nullopt if the document has no
 // such text, or does not arrive within `limit`.
 std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit);

@@ -207,6 +207,68 @@ std::string EncodeCredentials(const Credentials& credentials) {
   return bytes;
 }
 
+namespace {
+
+constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr int kBitsOfDigit = 6;
+
+std::string ToDigits(std::string_view bytes) {
+  std::string digits;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char byte : bytes) {
+    bits = bits << 8 | static_cast<unsigned char>(byte);
+    for (count += 8; count >= kBitsOfDigit; count -= kBitsOfDigit)
+      digits.push_back(kDigits[(bits >> (count - kBitsOfDigit)) & 63]);
+  }
+  if (count > 0) digits.push_back(kDigits[(bits << (kBitsOfDigit - count)) & 63]);
+  return digits;
+}
+
+std::optional<std::string> FromDigits(std::string_view digits) {
+  std::string bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char digit : digits) {
+    const size_t value = kDigits.find(digit);
+    if (value == std::string_view::npos) return std::nullopt;
+    bits = bits << kBitsOfDigit | static_cast<uint32_t>(value);
+    count += kBitsOfDigit;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push_back(static_cast<char>(bits >> count));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, const std::set<std::string>& services) {
+  std::optional<Token> found;
+  for (const auto& [alias, token] : tokens) {
+    if (token.kind != kHdfsTokenKind && !token.kind.ends_with("WEBHDFS delegation")) continue;
+    if (services.contains(token.service)) return token;
+    if (!found) found = token;
+  }
+  return found;
+}
+
+std::string TextOf(const Token& token) {
+  std::string bytes;
+  for (const std::string& part : {token.identifier, token.password, token.kind, token.service})
+    AppendBytes(bytes, part);
+  return ToDigits(bytes);
+}
+
+Result<Token> TokenFromText(std::string_view text) {
+  const auto bytes = FromDigits(text);
+  Token token;
+  if (!bytes) return InvalidError("the text of a token has a character that is not allowed");
+  ByteReader from(*bytes);
+  if (!ReadToken(from, token) || from.left() > 0) return InvalidError("the text of a token is damaged or cut off");
+  return token;
+}
+
 Result<Credentials> DecodeCredentials(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) return Refused("the bytes do not begin with HDTS");
   ByteReader from(bytes.substr(kMagic.size()));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -61,6 +62,19 @@ struct Credentials {
 };
 
 std::string EncodeCredentials(const Credentials& credentials);
+
+// The kind of a token for HDFS. WebHDFS issues and accepts such a token under another kind.
+inline constexpr char kHdfsTokenKind[] = "HDFS_DELEGATION_TOKEN";
+// Returns the token for HDFS whose service is in `services`, or any other token for HDFS. nullopt: there is none.
+std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, const std::set<std::string>& services);
+// The kind of a token for clients of the ResourceManager.
+inline constexpr char kRmTokenKind[] = "RM_DELEGATION_TOKEN";
+
+// Returns the token as text of letters, digits, "-" and "_", in which web servers send and receive it
+// (Token.encodeToUrlString).
+std::string TextOf(const Token& token);
+// kInvalid: not such a text. The message does not quote it.
+Result<Token> TokenFromText(std::string_view text);
 
 // Returns kInvalid if the bytes are not credentials. The message quotes none of the bytes. If an alias occurs twice,
 // the last one counts. Bytes behind the end are ignored. Both rules are Hadoop's.

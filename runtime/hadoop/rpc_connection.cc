@@ -11,6 +11,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/digest_md5.h"
+#include "runtime/hadoop/gss_mechanism.h"
 #include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/sasl.h"
 #include "runtime/net/sockets.h"
@@ -57,7 +58,10 @@ ErrorCode CodeOf(const RpcFailure& failure) {
     case Kind::kRefused:
       break;
   }
-  const std::string_view name = ShortName(failure.exception_class);
+  std::string_view name = ShortName(failure.exception_class);
+  // The ResourceManager puts the exception of a missing permission into this general one.
+  constexpr std::string_view kNoAccess = "AccessControlException";
+  if (name == "YarnException" && failure.message.substr(0, failure.message.find(':')).ends_with(kNoAccess)) name = kNoAccess;
   const auto found = std::ranges::find_if(kMeanings, [name](const Meaning& one) { return one.exception == name; });
   // Other exceptions count as temporary, e.g. an IOException, a refusal by a standby, or a request to try again.
   return found == std::end(kMeanings) ? ErrorCode::kUnavailable : found->code;
@@ -112,7 +116,8 @@ RpcFailure FailureOf(const Error& error) {
 }
 
 // Returns the proof of an identity for one connection. Null: the server believes the name.
-std::unique_ptr<SaslMechanism> MechanismFor(const RpcIdentity& identity) {
+std::unique_ptr<SaslMechanism> MechanismFor(const RpcIdentity& identity, const std::string& host, Duration limit) {
+  if (const auto* user = std::get_if<KerberosUser>(&identity)) return MakeGssMechanism(user->server, host, limit);
   if (const auto* token = std::get_if<Token>(&identity)) return MakeDigestMechanism(*token, Base64(RandomBytes()));
   return nullptr;
 }
@@ -233,7 +238,7 @@ void RpcConnection::OnConnected() {
       loop_, MakePlainChannel(std::move(socket_)), kFrameLimits,
       FrameConnection::Callbacks{[this](std::string_view frame) { OnFrame(frame); },
                                  [this](const std::string& reason) { Drop(Lost(reason)); }});
-  auto mechanism = MechanismFor(identity_);
+  auto mechanism = MechanismFor(identity_, address().host, limits_.establish);
   frames_->Send(ConnectionHeader(mechanism ? RpcAuth::kSasl : RpcAuth::kNone));
   if (!mechanism) return Open();
   stage_ = Stage::kProving;

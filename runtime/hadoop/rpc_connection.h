@@ -79,7 +79,12 @@ struct RpcResponse;
 struct SimpleUser {
   std::string name;
 };
-using RpcIdentity = std::variant<SimpleUser, Token>;
+// The user who has a Kerberos ticket or a keytab. `server` is the principal that the site files give to the server, such
+// as "rm/_HOST@EXAMPLE.ORG". The loop's thread waits while Kerberos answers (gss_context.h).
+struct KerberosUser {
+  std::string server;
+};
+using RpcIdentity = std::variant<SimpleUser, Token, KerberosUser>;
 
 struct RpcServer {
   // Host name or IPv4 address. If a service has several servers, only one of them is active, and any of them may be.

@@ -5,6 +5,8 @@
 #include <random>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/aggregated_log.h"
+#include "runtime/hadoop/gss_context.h"
 #include "runtime/hadoop/webhdfs_answer.h"
 
 namespace tony::hadoop {
@@ -77,13 +79,21 @@ class WebHdfs::Steps : public EventLoop::Handle {
   WebHdfs::Handle running;
 };
 
-WebHdfs::WebHdfs(EventLoop& loop, Options options) : options_(std::move(options)), http_(loop) {}
+WebHdfs::WebHdfs(EventLoop& loop, Options options) : loop_(loop), options_(std::move(options)), http_(loop) {}
 
-HttpCall WebHdfs::CallFor(const Operation& operation, const std::string& base) const {
+Result<HttpCall> WebHdfs::CallFor(const Operation& operation, const std::string& base) const {
   HttpCall call;
   call.method = operation.method;
   call.url = StrCat(base, "/webhdfs/v1", EscapedPath(operation.path), "?op=", operation.name);
-  if (!options_.user.empty()) call.url += StrCat("&user.name=", Escaped(options_.user));
+  if (operation.uses_ticket) {
+    TRY_ASSIGN(std::string header, NegotiateHeader(HostOfUrl(base), options_.limits.stalled));
+    call.headers.emplace_back("Authorization", std::move(header));
+  } else if (options_.token) {
+    TRY_ASSIGN(const std::string token, options_.token());
+    call.url += StrCat("&delegation=", token);
+  } else if (!options_.user.empty()) {
+    call.url += StrCat("&user.name=", Escaped(options_.user));
+  }
   for (const auto& [name, value] : operation.query) call.url += StrCat("&", name, "=", Escaped(value));
   call.limits = options_.limits;
   call.limits.connect /= static_cast<int>(options_.bases.size());
@@ -103,11 +113,17 @@ void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries
   static std::atomic<size_t> active = 0;
   const size_t asked = active;
   const auto sent = std::make_shared<bool>(false);
-  HttpCall call = CallFor(operation, options_.bases[asked % options_.bases.size()]);
-  call.on_connected = [sent] { *sent = true; };
-  steps.running = http_.Send(std::move(call), [=, this, &steps](Result<HttpResponse> response) {
+  auto call = CallFor(operation, options_.bases[asked % options_.bases.size()]);
+  if (!call.ok()) {
+    steps.running = loop_.After(Duration(0), [done, error = call.error()] { done(error); });
+    return;
+  }
+  call->on_connected = [sent] { *sent = true; };
+  steps.running = http_.Send(*std::move(call), [=, this, &steps](Result<HttpResponse> response) {
     const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
-    const bool is_standby = refusal && refusal->exception == "StandbyException";
+    // A NameNode that starts refuses calls with the second exception.
+    const bool is_standby =
+        refusal && (refusal->exception == "StandbyException" || refusal->exception == "RetriableException");
     if (is_standby || (!response.ok() && response.error().code == ErrorCode::kUnavailable)) {
       size_t expected = asked;
       active.compare_exchange_strong(expected, asked + 1);
@@ -162,6 +178,18 @@ WebHdfs::Handle WebHdfs::GetEntry(const std::string& path, Done<Result<HdfsEntry
   const Operation operation{"GET", "GETFILESTATUS", path, {}};
   const auto parse = [](const HttpResponse& response) { return EntryIn(response.body); };
   return Ask(operation, Parsing<HdfsEntry>(operation.Subject(), false, parse, std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::GetToken(const std::string& renewer, Done<Result<Token>> done) {
+  const Operation operation{"GET", "GETDELEGATIONTOKEN", "/", {{"renewer", renewer}}, true};
+  const auto parse = [](const HttpResponse& response) { return TokenIn(response.body); };
+  return Ask(operation, Parsing<Token>(operation.Subject(), false, parse, std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::GetHomeFolder(Done<Result<std::string>> done) {
+  const Operation operation{"GET", "GETHOMEDIRECTORY", "/", {}};
+  const auto parse = [](const HttpResponse& response) { return TextIn(response.body, "Path"); };
+  return Ask(operation, Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
 }
 
 WebHdfs::Handle WebHdfs::CheckAccess(const std::string& path, const std::string& action, Done<Status> done) {

@@ -5,7 +5,7 @@
 // been done or not. `done` is called once, never inside the call, and may destroy the handle. All handles must be
 // destroyed before the WebHdfs. Paths are absolute: "/user/eve/x". A caller that gets no answer must read the state of
 // HDFS, because nothing is retried. There is one exception: if a NameNode cannot be reached, or answers that it is in
-// standby, it has not executed the call, and the call goes to the next NameNode.
+// standby or starting, it has not executed the call, and the call goes to the next NameNode.
 //
 // Errors name the operation, the path and Hadoop's exception. kUnavailable: no answer, standby, safe mode, and other
 // temporary conditions; the operation may still be done. kCannotWrite: quota, full disks, a folder at the path of the
@@ -24,6 +24,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
+#include "runtime/hadoop/credentials.h"
 #include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
@@ -69,8 +70,11 @@ class WebHdfs {
   struct Options {
     // The NameNodes, of which one is active, e.g. {"http://nn1.example.org:9870", "http://nn2.example.org:9870"}.
     std::vector<std::string> bases;
-    // User name, which a cluster without Kerberos trusts.
+    // User name, which a cluster without Kerberos trusts. Not sent if `token` is set.
     std::string user;
+    // Returns the text of the token (credentials.h) that proves the user's identity to a cluster with Kerberos. Called
+    // for each call, and may block.
+    std::function<Result<std::string>()> token = nullptr;
     // The limit of an answer, 4 MiB, is enough for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
     HttpCallLimits limits = {.answer = 4 << 20};
   };
@@ -80,6 +84,10 @@ class WebHdfs {
   // Creates a folder and its parents. Succeeds if the folder already exists.
   [[nodiscard]] Handle MakeFolders(const std::string& path, int permission, Done<Status> done);
   [[nodiscard]] Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done);
+  // Returns a new token for the user who has a Kerberos ticket (gss_context.h). `renewer` is the principal that may renew
+  // the token. May block while Kerberos answers.
+  [[nodiscard]] Handle GetToken(const std::string& renewer, Done<Result<Token>> done);
+  [[nodiscard]] Handle GetHomeFolder(Done<Result<std::string>> done);
   // Checks the user's access to `path`. `action` has the form "r-x". kNotPermitted: access is denied.
   [[nodiscard]] Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done);
   // Lists a folder in the order of names. A large folder takes several calls. Entries that are moved meanwhile may be
@@ -109,17 +117,19 @@ class WebHdfs {
   struct Operation {
     std::string method, name, path;
     Query query;
+    bool uses_ticket = false;  // instead of Options::token
     std::string Subject() const { return name + " " + path; }
   };
   class Steps;
   class Listing;
 
-  HttpCall CallFor(const Operation& operation, const std::string& base) const;
+  Result<HttpCall> CallFor(const Operation& operation, const std::string& base) const;
   void AskNameNode(Steps& steps, const Operation& operation, size_t tries, const Done<Result<HttpResponse>>& done);
   Handle Ask(const Operation& operation, Done<Result<HttpResponse>> done);
   Handle AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done);
   Handle SendBytes(const Operation& operation, HdfsBody body, Done<Result<HttpResponse>> done);
 
+  EventLoop& loop_;
   Options options_;
   HttpClient http_;
 };

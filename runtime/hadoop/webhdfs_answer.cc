@@ -211,6 +211,15 @@ Result<std::string> TextIn(std::string_view text, std::string_view name) {
   return found;
 }
 
+Result<Token> TokenIn(std::string_view text) {
+  const json::value document = Parsed(text);
+  const json::value* found = Find(document, {"Token", "urlString"});
+  if (found == nullptr || !found->is_string()) return NoAnswer("Token");
+  TRY_ASSIGN(Token token, TokenFromText(found->get_string()));
+  token.kind = kHdfsTokenKind;
+  return token;
+}
+
 std::string EscapedPath(std::string_view path) { return EscapedBut(path, "/-._~"); }
 std::string Escaped(std::string_view value) { return EscapedBut(value, "-._~"); }
 

@@ -41,6 +41,8 @@ Result<bool> BooleanIn(std::string_view json);
 Result<HdfsEntry> EntryIn(std::string_view json);
 Result<HdfsListing> ListingIn(std::string_view json);
 Result<std::map<std::string, std::string>> XattrsIn(std::string_view json);
+// The kind of the token is kHdfsTokenKind, because WebHDFS and all other servers of HDFS accept the same tokens.
+Result<Token> TokenIn(std::string_view json);
 // Returns the text of the member `name`.
 Result<std::string> TextIn(std::string_view json, std::string_view name);
 

@@ -197,6 +197,13 @@ void RmClient::Queue(const std::string& name, Done<QueueReport> done) {
           });
 }
 
+void RmClient::NewToken(const std::string& renewer, Done<Token> done) {
+  wire::GetDelegationTokenRequest request;
+  request.set_renewer(renewer);
+  constexpr auto convert = [](const wire::GetDelegationTokenResponse& answer) { return FromWire(answer.token()); };
+  CallFor(connection_, "getDelegationToken", request, +convert, std::move(done));
+}
+
 void RmClient::NodeLabels(Done<std::vector<std::string>> done) {
   constexpr auto convert = [](const wire::GetClusterNodeLabelsResponse& answer) {
     std::vector<std::string> labels;

@@ -106,6 +106,9 @@ class RmClient {
   // Submits an application. `done` receives true once the ResourceManager has accepted the application. The queue may
   // still reject it, so read the report. kNotPermitted: the queue's ACL does not admit the user.
   void Submit(const Submission& submission, Done<bool> done);
+  // Returns a new token for this client. Only a client with a Kerberos ticket gets one. `renewer` is the principal that
+  // may renew the token.
+  void NewToken(const std::string& renewer, Done<Token> done);
   void Report(const ApplicationId& id, Done<ApplicationReport> done);
   // Returns every application of any user, except applications that have ended. If an application is hidden from this
   // user, only user, queue, state and start time are set.

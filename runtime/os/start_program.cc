@@ -23,16 +23,20 @@ std::vector<std::string> OwnEnvironment() {
   return variables;
 }
 
-Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* environment, int output, int errors) {
+Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* environment,
+                           const ProgramStreams& streams) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  if (errors < 0) {
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  } else {
-    posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
-  }
+  const auto become = [&files](int from, int to, int mode) {
+    if (from < 0) {
+      posix_spawn_file_actions_addopen(&files, to, "/dev/null", mode, 0);
+    } else {
+      posix_spawn_file_actions_adddup2(&files, from, to);
+    }
+  };
+  become(streams.input, STDIN_FILENO, O_RDONLY);
+  become(streams.output, STDOUT_FILENO, O_WRONLY);
+  become(streams.errors, STDERR_FILENO, O_WRONLY);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
@@ -98,7 +102,7 @@ Result<ProgramOutput> RunProgram(const std::vector<std::string>& words, Duration
   if (pipe2(ends, O_CLOEXEC) != 0) return NoAnswer(words, ErrnoText(errno));
   const UniqueFd from(ends[0]);
   UniqueFd to(ends[1]);
-  const auto started = StartProgram(words, environ, to.get(), /*errors=*/-1);
+  const auto started = StartProgram(words, environ, {.output = to.get()});
   if (!started.ok()) return NoAnswer(words, started.error().message);
   const pid_t pid = *started;
   to = UniqueFd();

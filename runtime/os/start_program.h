@@ -15,12 +15,19 @@ namespace tony {
 // Returns the environment of this process as "NAME=value" texts.
 std::vector<std::string> OwnEnvironment();
 
-// Starts the program `words[0]`, a path, with the arguments `words` and `environment` (null-terminated, as environ),
-// without input. `output` and `errors` become its stdout and stderr; `errors` -1 discards stderr. The program has a
-// process group of its own, so that Ctrl-C at a terminal reaches only this process. No signal is blocked or ignored.
-// The caller still owns the descriptors and must wait for the process. kUnavailable: the message gives the reason
-// without the program's name.
-Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* environment, int output, int errors);
+// The descriptors that become the standard streams of a program. The caller owns them.
+struct ProgramStreams {
+  int input = -1;  // -1: no input
+  int output = -1;
+  int errors = -1;  // -1: discarded
+};
+
+// Starts the program `words[0]`, a path, with the arguments `words` and `environment` (null-terminated, as environ). The
+// program has a process group of its own, so that Ctrl-C at a terminal reaches only this process. No signal is blocked
+// or ignored. The caller must wait for the process. kUnavailable: the message gives the reason without the program's
+// name.
+Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* environment,
+                           const ProgramStreams& streams);
 
 // Runs a small program of the machine and returns its output, e.g. of `getent` and `id`, which know all users of the
 // machine.

@@ -16,8 +16,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # The libraries of every Linux with GNU's C library. Programs may need only these.
 LIBRARIES = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux[-a-z0-9_]*)\.so\.\d+")
-# This program uses the loader and the C library beside it, if they are there.
-WITH_ITS_OWN, ITS_LOADER, ITS_LIBRARIES = "tony-gpu-executor", "tony-gpu-loader", "lib"
+# A library that only this program needs. Without the library, the other programs work.
+OPTIONAL_LIBRARIES = {"tony-gss": "libgssapi_krb5.so.2"}
+# These programs use the loader and the C library beside them, if they are there.
+WITH_THEIR_OWN, THEIR_LOADER, THEIR_LIBRARIES = ("tony-gpu-executor", "tony-gss"), "tony-gpu-loader", "lib"
 OLDEST = (2, 17)  # the first version of the C library with a platform tag
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
@@ -44,13 +46,13 @@ def platform_of(files: list[pathlib.Path]) -> str:
     """Returns the platform of a wheel with these programs. Other files, such as archives, do not count."""
     machines: set[str] = set()
     newest = OLDEST
-    has_its_own = any(file.name == ITS_LOADER for file in files)
+    has_loader = any(file.name == THEIR_LOADER for file in files)
     for file in files:
-        if file.read_bytes()[:4] != b"\x7fELF" or file.name == ITS_LOADER or file.name.startswith(ITS_LIBRARIES):
+        if file.read_bytes()[:4] != b"\x7fELF" or file.name == THEIR_LOADER or file.name.startswith(THEIR_LIBRARIES):
             continue
         machine, needed = needs(file)
         machines.add(machine)
-        if file.name != WITH_ITS_OWN or not has_its_own:
+        if file.name not in WITH_THEIR_OWN or not has_loader:
             newest = max(newest, needed)
     if len(machines) != 1:
         raise Unfit(f"{files[0].parent if files else 'the folder'}: programs for {sorted(machines)}; expected programs for one processor")
@@ -69,7 +71,7 @@ def needs(file: pathlib.Path) -> tuple[str, tuple[int, int]]:
             raise Unfit(f"{file.name}: a program for {program['e_machine']}; expected {' or '.join(MACHINES)}")
         for segment in program.iter_segments("PT_DYNAMIC"):
             for tag in segment.iter_tags("DT_NEEDED"):
-                if not LIBRARIES.fullmatch(tag.needed):
+                if not LIBRARIES.fullmatch(tag.needed) and tag.needed != OPTIONAL_LIBRARIES.get(file.name):
                     raise Unfit(f"{file.name}: needs {tag.needed}, which not every Linux has")
         versions = program.get_section_by_name(".gnu.version_r")
         for _, symbols in versions.iter_versions() if versions else ():

@@ -53,7 +53,7 @@ Result<pid_t> Spawn(const Tool& tool, int output, int errors) {
   std::vector<char*> environment;
   for (std::string& line : lines) environment.push_back(line.data());
   environment.push_back(nullptr);
-  auto started = StartProgram(tool.words, environment.data(), output, errors);
+  auto started = StartProgram(tool.words, environment.data(), {.output = output, .errors = errors});
   if (!started.ok()) return Annotate(started.error(), "start " + tool.words.front());
   return started;
 }

@@ -16,6 +16,7 @@ void Fields(auto& io, Is<LeasePlace> auto& place) {
   io.Field("name_nodes", place.name_nodes);
   io.Field("folder", place.folder);
   io.Field("user", place.user);
+  io.IfSet("token_service", place.token_service);
 }
 
 namespace {

@@ -63,6 +63,9 @@ struct LeasePlace {
   std::vector<Endpoint> name_nodes;
   std::string folder;  // "/user/eve/.tony/jobs/application_1700000000000_0001"
   std::string user;    // the user's name in HDFS
+  // The service of the token with which the executor calls HDFS. The token is in the container's credentials. Empty: the
+  // cluster trusts the user's name.
+  std::string token_service = {};
   bool operator==(const LeasePlace&) const = default;
 };
 

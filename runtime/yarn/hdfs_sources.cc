@@ -171,7 +171,7 @@ Result<bool> HasJobEnded(const YarnCluster& cluster, const JobId& job) {
   if (status && status->verdict) return true;
   const auto id = hadoop::ParseApplicationId(job.value);
   if (!id) return true;
-  const auto report = RmCalls(cluster.rms, cluster.user, kReportLimit).Report(*id);
+  const auto report = RmCalls(cluster, kReportLimit).Report(*id);
   if (report.ok()) return report->state >= hadoop::ApplicationState::kFinished;
   return report.error().code == ErrorCode::kNotFound ? Result<bool>(true) : Result<bool>(report.error());
 }

@@ -7,6 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/net/http_client.h"
+#include "runtime/os/files.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 
 namespace tony {
@@ -34,10 +35,26 @@ std::string LeaseReader::Subject() const {
   return looks_for_folder_ ? place_.folder : StrCat(place_.folder, "/", kLeaseName);
 }
 
+// Returns the part of the request that says who calls. The file is read each time, because its tokens may be replaced.
+Result<std::string> LeaseReader::Identity() const {
+  if (place_.token_service.empty()) return StrCat("user.name=", hadoop::Escaped(place_.user));
+  TRY_ASSIGN(const std::string file, VariableOfContainer("HADOOP_TOKEN_FILE_LOCATION"));
+  TRY_ASSIGN(const std::string bytes, ReadFile(file));
+  TRY_ASSIGN(const hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
+  const auto token = hadoop::HdfsTokenIn(credentials.tokens, {place_.token_service});
+  if (!token) return NotPermittedError(file, ": the file has no token for HDFS");
+  return StrCat("delegation=", hadoop::TextOf(*token));
+}
+
 void LeaseReader::Ask() {
   --unasked_;
-  const std::string target = StrCat("/webhdfs/v1", hadoop::EscapedPath(Subject()),
-                                    "?op=GETXATTRS&encoding=hex&user.name=", hadoop::Escaped(place_.user));
+  const auto identity = Identity();
+  if (!identity.ok()) {
+    call_ = loop_.After(Duration(0), [this, error = identity.error()] { Tell(error); });
+    return;
+  }
+  const std::string target =
+      StrCat("/webhdfs/v1", hadoop::EscapedPath(Subject()), "?op=GETXATTRS&encoding=hex&", *identity);
   call_ = GetByAddress(loop_, place_.name_nodes[name_node_], target, limit_,
                        [this](const Result<HttpResponse>& response) { Take(response); });
 }

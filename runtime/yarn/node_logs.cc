@@ -11,6 +11,7 @@
 #include "runtime/hadoop/aggregated_log.h"
 #include "runtime/hadoop/indexed_log.h"
 #include "runtime/net/http_client.h"
+#include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/yarn_ends.h"
 
 namespace tony {
@@ -26,13 +27,6 @@ constexpr HttpCallLimits kLimits{.connect = Duration(3000),
                                  .whole = Duration(30'000),
                                  .answer = static_cast<size_t>(kMostOfNodeLog) + (64 << 10)};
 
-Result<HttpResponse> Get(const std::string& url) {
-  EventLoop loop;
-  HttpClient client(loop);
-  return RunUntilAnswer<Result<HttpResponse>>(
-      loop, [&](auto done) { return client.Send({.url = url, .limits = kLimits}, std::move(done)); });
-}
-
 }  // namespace
 
 Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream) {
@@ -40,7 +34,7 @@ Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stre
   if (node.empty()) return InvalidError("\"", link, "\" is not a link to a node's logs");
   const std::string url =
       StrCat(node, "/ws/v1/node/containers/", container, "/logs/", stream, "?size=-", kMostOfNodeLog);
-  TRY_ASSIGN(const HttpResponse response, Get(url));
+  TRY_ASSIGN(const HttpResponse response, hadoop::GetFromDaemon({.url = url, .limits = kLimits}));
   if (response.status == 404) return NotFoundError(url, ": the node no longer has this log");
   if (response.status != 200) return UnavailableError(url, ": HTTP ", response.status);
   return Annotate(NodeLogIn(response.body, stream), url);
@@ -143,7 +137,7 @@ void Append(const hadoop::AggregatedLog& log, LogExcerpt& excerpt) {
 AggregatedLogs::AggregatedLogs(const YarnCluster& cluster, JobId job)
     : cluster_(cluster),
       job_(std::move(job)),
-      hdfs_({.bases = cluster.webhdfs, .user = cluster.user, .limits = {.answer = kLargestRead}}) {}
+      hdfs_(HdfsOptionsOf(cluster, {.answer = kLargestRead})) {}
 
 Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::string& of_user) {
   std::vector<Folder> folders;

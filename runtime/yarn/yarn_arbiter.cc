@@ -36,7 +36,7 @@ bool Has(const std::string& text, std::string_view words) { return text.find(wor
 
 bool HasEnded(ApplicationState state) { return state >= ApplicationState::kFinished; }
 
-RmCalls CallsOf(const YarnCluster& cluster, Duration limit) { return {cluster.rms, cluster.user, limit}; }
+RmCalls CallsOf(const YarnCluster& cluster, Duration limit) { return {cluster, limit}; }
 
 Result<hadoop::ApplicationId> IdOf(const JobId& job) {
   const auto id = hadoop::ParseApplicationId(job.value);

@@ -16,6 +16,7 @@
 #include "runtime/os/files.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
+#include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_ends.h"
@@ -86,7 +87,7 @@ Status AskHdfs(const YarnCluster& cluster) {
 }  // namespace
 
 Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec, CheckFor purpose) {
-  const RmCalls rm(cluster.rms, cluster.user, kLimit);
+  const RmCalls rm(cluster, kLimit);
   TRY_ASSIGN(const hadoop::NewApplication made, rm.ReserveApplicationId());
   const ContainerLimits limits{made.maximum, {}};
   const Resources am{.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores};
@@ -134,11 +135,21 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
     if (const char* folder = std::getenv(name); folder && *folder) variables.push_back(StrCat(name, "=", folder));
   const std::string from =
       variables.empty() ? "the last job that named its own site files" : Join(variables, " and ");
+  // Only a login fails with these codes.
+  if (!cluster.ok() && (cluster.error().code == ErrorCode::kNotPermitted || cluster.error().code == ErrorCode::kUnavailable))
+    return FailCheck("kerberos", cluster.error().message, "");
   if (!cluster.ok())
     return FailCheck(kName, cluster.error().message,
                      StrCat("set ", kConfigurationVariable,
                             " to the folder with the cluster's core-site.xml, hdfs-site.xml and yarn-site.xml"));
   return OkCheck(kName, StrCat("taken from ", from, "; TonY calls the cluster as user ", cluster->user));
+}
+
+Check CheckLogin() {
+  constexpr const char* kName = "kerberos";
+  const auto login = DescribeLogin();
+  if (!login.ok()) return FailCheck(kName, login.error().message, "");
+  return OkCheck(kName, StrCat("TonY proves the user's identity by ", *login));
 }
 
 // Warns that the network carries everything unencrypted. TonY does not support HTTPS with Hadoop yet. The setting of
@@ -231,7 +242,7 @@ Check CheckLabels(const RmCalls& rm) {
 
 void AddResourceManager(const YarnCluster& cluster, Checks& all) {
   constexpr const char* kName = "resourcemanager";
-  const RmCalls rm(cluster.rms, cluster.user, kAnswerLimit);
+  const RmCalls rm(cluster, kAnswerLimit);
   const auto metrics = rm.Metrics();
   if (!metrics.ok()) {
     all.push_back(
@@ -367,6 +378,7 @@ Checks CheckYarnHealth() {
   const auto cluster = FindYarnCluster(JobId());
   Checks all = {CheckConfiguration(cluster), CheckShipped()};
   if (!cluster.ok()) return all;
+  if (!cluster->rm_principal.empty()) all.push_back(CheckLogin());
   all.push_back(CheckNetwork(*cluster));
   AddResourceManager(*cluster, all);
   AddHdfs(*cluster, all);
@@ -430,7 +442,7 @@ std::vector<QueuedJob> QueuedJobs(const std::vector<ApplicationReport>& reports)
 }
 
 Result<QueueView> ReadYarnQueue(const YarnCluster& cluster) {
-  const RmCalls rm(cluster.rms, cluster.user, kQueueLimit);
+  const RmCalls rm(cluster, kQueueLimit);
   QueueView view;
   view.place = ToText(cluster.rms);
   TRY_ASSIGN(const auto nodes, rm.RunningNodes());

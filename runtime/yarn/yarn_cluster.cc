@@ -13,6 +13,7 @@
 #include "runtime/job/hdfs_place.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/os/users.h"
+#include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/yarn_configured.h"
 
 namespace tony {
@@ -26,20 +27,22 @@ std::atomic<size_t> active_rm = 0;
 // Calls `method` of a client with `arguments`, and waits for the answer.
 template <class T, class... Parameters, class... Arguments>
 Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Arguments&... arguments) const {
-  const Duration limit = limit_ / static_cast<int>(rms_.size());
+  const auto& rms = cluster_.rms;
+  const Duration limit = limit_ / static_cast<int>(rms.size());
   const size_t first = active_rm;
   std::vector<std::string> failures;
-  for (size_t asked = first; asked < first + rms_.size(); ++asked) {
+  for (size_t asked = first; asked < first + rms.size(); ++asked) {
+    TRY_ASSIGN(const hadoop::RpcIdentity identity, RmIdentityOf(cluster_));
     EventLoop loop;
     HostResolver names(loop);
-    hadoop::RmClient client(loop, names, {rms_[asked % rms_.size()]}, hadoop::SimpleUser{user_},
+    hadoop::RmClient client(loop, names, {rms[asked % rms.size()]}, identity,
                             {.establish = limit, .call = limit});
     auto answer = RunUntilAnswer<Result<T>>(loop, [&](auto done) {
       (client.*method)(arguments..., done);
       return 0;
     });
     if (answer.ok() || answer.error().code != ErrorCode::kUnavailable) {
-      active_rm = asked % rms_.size();
+      active_rm = asked % rms.size();
       return answer;
     }
     failures.push_back(answer.error().message);
@@ -54,6 +57,9 @@ Result<hadoop::NewApplication> RmCalls::ReserveApplicationId() const {
 }
 Status RmCalls::Submit(const hadoop::Submission& submission) const {
   return Ask<bool>(&RmClient::Submit, submission).status();
+}
+Result<hadoop::Token> RmCalls::NewToken(const std::string& renewer) const {
+  return Ask<hadoop::Token>(&RmClient::NewToken, renewer);
 }
 Result<hadoop::ApplicationReport> RmCalls::Report(const hadoop::ApplicationId& id) const {
   return Ask<hadoop::ApplicationReport>(&RmClient::Report, id);
@@ -80,6 +86,9 @@ Result<std::vector<hadoop::NodeReport>> RmCalls::RunningNodes() const {
 
 namespace {
 
+constexpr std::string_view kKerberos = "kerberos";
+// The name of a word at the end of ToText() that names the ResourceManagers' principal.
+constexpr std::string_view kPrincipalWord = "rm-principal=";
 constexpr int kProxyPort = 9099;  // YarnConfiguration.DEFAULT_PROXY_PORT
 
 std::optional<std::string> Variable(const std::string& name) {
@@ -108,8 +117,8 @@ Status Add(const char* from, const std::string& place, Result<Properties> (*read
 }  // namespace
 
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user) {
-  TRY(Only(site, "hadoop.security.authentication", "a cluster with Kerberos",
-           [](const std::string& text) { return text == "simple"; }));
+  TRY(Only(site, "hadoop.security.authentication", "this authentication",
+           [](const std::string& text) { return text == "simple" || text == kKerberos; }));
   TRY(Only(site, "dfs.http.policy", "HDFS with HTTPS only",
            [](const std::string& text) { return text != "HTTPS_ONLY"; }));
   TRY_ASSIGN(const auto managers, hadoop::ResourceManagers(site));
@@ -127,6 +136,10 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
                       .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls,
                       .rpc_protection = protection.ok() ? *protection : "",
                       .has_webhdfs_off = has_webhdfs.ok() && !*has_webhdfs};
+  TRY_ASSIGN(const std::string authentication, site.Text("hadoop.security.authentication"));
+  if (authentication == kKerberos) {
+    TRY_ASSIGN(cluster.rm_principal, site.Text("yarn.resourcemanager.principal"));
+  }
   for (const hadoop::ResourceManager& manager : managers) {
     cluster.rms.push_back(manager.client);
     cluster.schedulers.push_back(manager.scheduler);
@@ -168,11 +181,17 @@ std::string ToText(const YarnCluster& cluster) {
                                     cluster.home};
   if (!cluster.rm_web.empty()) words.push_back(cluster.rm_web);
   if (!cluster.rm_web.empty() && !cluster.web_proxy.empty()) words.push_back(cluster.web_proxy);
+  if (!cluster.rm_principal.empty()) words.push_back(StrCat(kPrincipalWord, cluster.rm_principal));
   return Join(words, " ");
 }
 
 Result<YarnCluster> YarnClusterFromText(const std::string& text) {
-  const auto words = Split(text, ' ');
+  auto words = Split(text, ' ');
+  std::string rm_principal;
+  if (!words.empty() && words.back().starts_with(kPrincipalWord)) {
+    rm_principal = words.back().substr(kPrincipalWord.size());
+    words.pop_back();
+  }
   const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six to eight words")};
   if (words.size() < 6 || words.size() > 8) return bad;
   YarnCluster cluster{.rms = EndpointsFrom(words[0]),
@@ -182,7 +201,8 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
                       .user = words[4],
                       .home = words[5],
                       .rm_web = words.size() > 6 ? words[6] : "",
-                      .web_proxy = words.size() > 7 ? words[7] : ""};
+                      .web_proxy = words.size() > 7 ? words[7] : "",
+                      .rm_principal = std::move(rm_principal)};
   const bool is_whole = !cluster.rms.empty() && !cluster.schedulers.empty() && !cluster.webhdfs.empty() &&
                         cluster.name_node.host.find(':') == std::string::npos;
   return is_whole ? Result<YarnCluster>(std::move(cluster)) : bad;
@@ -219,7 +239,13 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   TRY(Add(kHdfsSiteKey, files.hdfs, hadoop::ReadSite, sites));
   TRY(Add(kYarnSiteKey, files.yarn, hadoop::ReadSite, sites));
   const std::string user = Variable("HADOOP_USER_NAME").value_or("");
-  return YarnClusterOf(hadoop::SiteConfiguration(sites, Variable), user.empty() ? UserName(geteuid()) : user);
+  TRY_ASSIGN(YarnCluster cluster, YarnClusterOf(hadoop::SiteConfiguration(sites, Variable),
+                                                user.empty() ? UserName(geteuid()) : user));
+  if (!cluster.rm_principal.empty()) {
+    TRY_ASSIGN(cluster.home, HomeFolderOf(cluster));
+    cluster.user = cluster.home.substr(cluster.home.rfind('/') + 1);
+  }
+  return cluster;
 }
 
 Result<YarnCluster> FindYarnCluster(const JobId& job) {

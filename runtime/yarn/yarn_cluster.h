@@ -14,15 +14,42 @@
 
 namespace tony {
 
+// The Hadoop cluster to which jobs go: the addresses of its daemons, from its site files, and our user name there. A
+// value.
+
+struct YarnCluster {
+  // The ResourceManagers' addresses for clients and for AMs. Of several ResourceManagers one is active.
+  std::vector<Endpoint> rms, schedulers;
+  // The NameNode in "hdfs://" addresses. The logical name of several NameNodes has the port -1.
+  Endpoint name_node;
+  // The NameNodes' web servers, e.g. "http://nn.example.org:9870". Of several NameNodes one is active.
+  std::vector<std::string> webhdfs;
+  // The user's name on the cluster. A cluster without Kerberos trusts it.
+  std::string user;
+  // The user's folder in HDFS, such as "/user/eve".
+  std::string home;
+  // "http://rm.example.org:8088". Empty: not known, or only HTTPS.
+  std::string rm_web = {};
+  // "http://proxy.example.org:9099". Empty: the ResourceManager is the proxy.
+  std::string web_proxy = {};
+  // The principal of the ResourceManagers, such as "rm/_HOST@EXAMPLE.ORG". Empty: the cluster has no Kerberos.
+  std::string rm_principal = {};
+  // yarn.acl.enable in these site files. The cluster's own setting may differ. Not part of ToText().
+  bool enforces_queue_acls = false;
+  // hadoop.rpc.protection and dfs.webhdfs.enabled in these site files. The cluster's own settings may differ, too.
+  std::string rpc_protection = {};
+  bool has_webhdfs_off = false;
+};
+
 // Blocking calls to the ResourceManager of a cluster. If the cluster has several, a call goes to one after the other
 // until the active one answers. Errors are those of RmClient.
 class RmCalls {
  public:
-  RmCalls(std::vector<Endpoint> rms, std::string user, Duration limit)
-      : rms_(std::move(rms)), user_(std::move(user)), limit_(limit) {}
+  RmCalls(const YarnCluster& cluster, Duration limit) : cluster_(cluster), limit_(limit) {}
 
   Result<hadoop::NewApplication> ReserveApplicationId() const;
   Status Submit(const hadoop::Submission& submission) const;
+  Result<hadoop::Token> NewToken(const std::string& renewer) const;
   Result<hadoop::ApplicationReport> Report(const hadoop::ApplicationId& id) const;
   Result<std::vector<hadoop::ApplicationReport>> Applications() const;
   // Returns Ok if the kill has begun or is done.
@@ -37,38 +64,12 @@ class RmCalls {
   template <class T, class... Parameters, class... Arguments>
   Result<T> Ask(void (hadoop::RmClient::*method)(Parameters...), const Arguments&... arguments) const;
 
-  const std::vector<Endpoint> rms_;
-  const std::string user_;
+  const YarnCluster cluster_;
   const Duration limit_;
 };
 
-// The Hadoop cluster to which jobs go: the addresses of its daemons, from its site files, and our user name there. A
-// value.
-
-struct YarnCluster {
-  // The ResourceManagers' addresses for clients and for AMs. Of several ResourceManagers one is active.
-  std::vector<Endpoint> rms, schedulers;
-  // The NameNode in "hdfs://" addresses. The logical name of several NameNodes has the port -1.
-  Endpoint name_node;
-  // The NameNodes' web servers, e.g. "http://nn.example.org:9870". Of several NameNodes one is active.
-  std::vector<std::string> webhdfs;
-  // User name, which a cluster without Kerberos trusts.
-  std::string user;
-  // The user's folder in HDFS, such as "/user/eve".
-  std::string home;
-  // "http://rm.example.org:8088". Empty: not known, or only HTTPS.
-  std::string rm_web = {};
-  // "http://proxy.example.org:9099". Empty: the ResourceManager is the proxy.
-  std::string web_proxy = {};
-  // yarn.acl.enable in these site files. The cluster's own setting may differ. Not part of ToText().
-  bool enforces_queue_acls = false;
-  // hadoop.rpc.protection and dfs.webhdfs.enabled in these site files. The cluster's own settings may differ, too.
-  std::string rpc_protection = {};
-  bool has_webhdfs_off = false;
-};
-
 // Reads a cluster's site files. kInvalid names file and key: a value cannot be used, or requires a feature that is not
-// supported yet (Kerberos, HTTPS). `user` is the user of this process.
+// supported yet (HTTPS). `user` is the user of this process. With Kerberos, FindYarnCluster() replaces it.
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user);
 
 // The environment variable that passes the cluster to a job's AM, which has no configuration. The words of its value
@@ -91,7 +92,8 @@ std::string WebProxyOf(const YarnCluster& cluster);  // e.g. "http://rm.example.
 
 // The first function returns the cluster that site files describe. The second returns the cluster of an existing job: a
 // note in $TONY_HOME may name it (yarn_configured.h). An empty id stands for the cluster of $HADOOP_CONF_DIR.
-// $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. kInvalid: $HADOOP_CONF_DIR is not set, or
+// $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. On a cluster with Kerberos, the first
+// function asks the NameNode for the user's name, with the errors of cluster_login.h. kInvalid: $HADOOP_CONF_DIR is not set, or
 // the site files or the note are missing or malformed. The message names the variable, the key or the note.
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files);
 Result<YarnCluster> FindYarnCluster(const JobId& job);

@@ -19,6 +19,7 @@
 #include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
 #include "runtime/records/record_store.h"
 #include "runtime/records/user_home.h"
+#include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
@@ -65,14 +66,15 @@ HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
 
 LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job) {
   const auto name_nodes = ResolveNameNodes(cluster);
-  if (name_nodes.ok()) return {*name_nodes, JobFolderOf(cluster, job).path, cluster.user};
+  const std::string token_service = cluster.rm_principal.empty() ? "" : HdfsServiceOf(cluster);
+  if (name_nodes.ok()) return {*name_nodes, JobFolderOf(cluster, job).path, cluster.user, token_service};
   LogWarn(StrCat("executors cannot find the application master after its restart, because the NameNode is unknown: ",
                  name_nodes.error().message));
   return {};
 }
 
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster) {
-  return {.bases = cluster.webhdfs, .user = cluster.user, .limits = LimitsOfRecords()};
+  return HdfsOptionsOf(cluster, LimitsOfRecords());
 }
 
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known) {
@@ -271,7 +273,7 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
     TRY_ASSIGN(HdfsSource source, FileSource(kSpecFile, spec_file.path()));
     sources.push_back(std::move(source));
   }
-  const HdfsStore store{.hdfs = {.bases = cluster.webhdfs, .user = cluster.user},
+  const HdfsStore store{.hdfs = HdfsOptionsOf(cluster),
                         .name_node = cluster.name_node,
                         .folder = StagedFolder(cluster),
                         .scratch = home};
@@ -328,7 +330,7 @@ bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
 
 Result<JobId> YarnJobs::NewId(Instant) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(files_));
-  TRY_ASSIGN(const auto made, RmCalls(cluster.rms, cluster.user, kIdLimit).ReserveApplicationId());
+  TRY_ASSIGN(const auto made, RmCalls(cluster, kIdLimit).ReserveApplicationId());
   return JobId{hadoop::ToString(made.id)};
 }
 
@@ -389,13 +391,27 @@ void YarnJobs::Discard(const JobRecords& job) const {
   if (RemoveRecords(*cluster, job.job())) ForgetCluster(job.job());
 }
 
+namespace {
+
+// Returns why the job is not in the user's folder: it is another user's, or it does not exist.
+Error NotOwnJob(const YarnCluster& cluster, const JobId& job) {
+  const auto id = hadoop::ParseApplicationId(job.value);
+  const Error none = NotFoundError("job \"", job.value, "\" is not in ", JobsFolder(cluster), " of HDFS");
+  if (!id) return none;
+  const auto report = RmCalls(cluster, kIdLimit).Report(*id);
+  if (!report.ok() || report->user == cluster.user) return none;
+  const std::string page = PageOf(cluster, job);
+  return NotPermittedError("job ", job.value, " belongs to user ", report->user,
+                           ", and only this user can read its records", page.empty() ? "" : StrCat("; its page is ", page));
+}
+
+}  // namespace
+
 Result<JobRecords> YarnJobs::Find(const JobId& job) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
-  const Error none{ErrorCode::kNotFound, StrCat("job \"", job.value, "\" is not in ", JobsFolder(cluster), " of HDFS")};
-  if (!hadoop::ParseApplicationId(job.value)) return none;
   JobRecords records = RecordsOf(cluster, job);
   TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));
-  if (!submission) return none;
+  if (!submission) return NotOwnJob(cluster, job);
   return records;
 }
 

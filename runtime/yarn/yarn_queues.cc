@@ -107,7 +107,7 @@ void ReadQueueRules(const YarnCluster& cluster, ClusterQueues& queues) {
 Result<QueueCheck> CheckYarnQueue(const YarnCluster& cluster, const JobSpec& spec, const hadoop::ApplicationId& id,
                                   CheckFor purpose) {
   const std::string& name = spec.yarn.queue;
-  const RmCalls rm(cluster.rms, cluster.user, kQueueCallLimit);
+  const RmCalls rm(cluster, kQueueCallLimit);
   TRY_ASSIGN(ClusterQueues queues, ReadQueues(rm));
   const QueueReport* const queue = queues.Find(name);
   const QueueCheck unasked{.queue = queue ? std::optional(*queue) : std::nullopt};
@@ -143,7 +143,7 @@ Status AwaitAcceptance(const RmCalls& rm, const hadoop::ApplicationId& id, Durat
 Error RefusedSubmit(const YarnCluster& cluster, const std::string& queue, const Error& reason) {
   if (reason.code == ErrorCode::kUnavailable || ToLower(reason.message).find("queue") == std::string::npos)
     return reason;
-  auto queues = ReadQueues(RmCalls(cluster.rms, cluster.user, kQueueCallLimit));
+  auto queues = ReadQueues(RmCalls(cluster, kQueueCallLimit));
   if (!queues.ok()) return reason;
   ReadQueueRules(cluster, *queues);
   return QueueError(*queues, queue, reason.code, reason.message);

@@ -9,6 +9,7 @@
 #include "runtime/hadoop/rpc_connection.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/os/start_program.h"
+#include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/executor_context.h"
 #include "runtime/yarn/yarn_ends.h"
@@ -45,6 +46,7 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
                     .program = kMasterProgram,
                     .arguments = {},
                     .environment = {{kClusterVariable, ToText(cluster)}, {"HADOOP_USER_NAME", cluster.user}}};
+  TRY_ASSIGN(shipment.credentials, TokensForJob(cluster));
   TRY_ASSIGN(shipment.secrets.token, records.ReadToken());
   TRY_ASSIGN(shipment.secrets.of_tasks, records.ReadSecrets());
   TRY_ASSIGN(const JobCertificates certificates, ReadCertificates(records));

@@ -15,7 +15,7 @@ import tony
 from installed import BIN, ROOT, TOOLS, InstalledCase, build, run
 
 PROGRAMS = {"tony", "tony-am", "tony-executor", "tony-gpu-executor", "tony-keeper"}
-HADOOP = {"tony-yarn-am.tar.gz"}
+HADOOP = {"tony-yarn-am.tar.gz", "tony-gss"}
 LOADER = {"tony-gpu-loader", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"}
 HAS_LOADER = (BIN / "tony-gpu-loader").exists()  # exists if the release is static
 

@@ -5,6 +5,7 @@ tony-yarn-am.tar.gz; CLUSTER_FOLDER was made by `cluster start`.
 """
 
 import contextlib
+import io
 import json
 import os
 import pathlib
@@ -23,6 +24,7 @@ LIMIT = float(os.environ.get("TONY_JOBS_LIMIT", "120"))  # seconds; far above an
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
+KERBEROS = (CLUSTER / "kdc").exists()
 VERSION = tuple(map(int, (CLUSTER / "cluster").read_text().split()[0].split(".")))  # of Hadoop, e.g. (3, 4, 3)
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files and $TONY_HOME
 # SIGINT is ignored in programs started in the background; our children would inherit that
@@ -46,6 +48,22 @@ def site(key):
     raise Failed(f"{key} is in no site file of {CLUSTER}")
 
 
+def open_as_owner(url, method="GET", **how):
+    """Makes a request with the ticket of the cluster's owner."""
+    ran = subprocess.run(["curl", "--silent", "--location-trusted", "--negotiate", "--user", ":", "--noproxy", "*", "--max-time", "30",
+                          "--request", method, "--write-out", "%{http_code}", url], capture_output=True, env=environment())
+    body, code = ran.stdout[:-3], int(ran.stdout[-3:])
+    if ran.returncode != 0:
+        raise OSError(f"{url}: curl: {ran.returncode}")
+    if code >= 400:
+        raise urllib.error.HTTPError(url, code, body.decode(), None, io.BytesIO(body))
+    return io.BytesIO(body)
+
+
+def open_plain(url, **how):
+    return urllib.request.urlopen(urllib.request.Request(url, **how), timeout=30)
+
+
 def open_one_of(key, ids, path, **how):
     """Makes a request to the first of several servers that serves it. Their addresses are `key`, with the ids of the
     daemons behind it if the cluster has two of them."""
@@ -54,7 +72,7 @@ def open_one_of(key, ids, path, **how):
                  if (found := re.search(f"<name>{re.escape(key + end)}</name><value>(.*?)</value>", text))]
     for address in addresses:
         try:
-            return urllib.request.urlopen(urllib.request.Request(f"http://{address}{path}", **how), timeout=30)
+            return (open_as_owner if KERBEROS else open_plain)(f"http://{address}{path}", **how)
         except urllib.error.HTTPError as error:
             if address == addresses[-1] or error.code not in (403, 503):
                 raise
@@ -71,8 +89,16 @@ def environment(**more):
         "TONY_HOME": str(WORK / "home"),
         "HADOOP_CONF_DIR": str(CLUSTER / "conf"),
         "HADOOP_USER_NAME": "root",
+        **(ticket_of("root") if KERBEROS else {}),
         **more,
     }
+
+
+def ticket_of(user):
+    """Returns the variables that make Kerberos use the ticket of the cluster's owner or the keytab of another user."""
+    place = {"KRB5CCNAME": f"{CLUSTER}/kdc/cache"} if user == "root" else {
+        "KRB5CCNAME": f"{WORK}/cache-{user}", "KRB5_CLIENT_KTNAME": f"{CLUSTER}/kdc/{user}.keytab"}
+    return {"KRB5_CONFIG": f"{CLUSTER}/kdc/krb5.conf", **place}
 
 
 def tony(*words, program="tony", **more):

@@ -113,5 +113,23 @@ TEST(CredentialsTest, TheErrorForMalformedCredentialsShowsNoSecret) {
   EXPECT_THAT(DecodeCredentials("HDTS\x01secret").error().message, Not(HasSubstr("secret")));
 }
 
+// The text was made by Token.encodeToUrlString() of Hadoop 3.4.3.
+TEST(CredentialsTest, ATokenIsWrittenAndReadAsTheTextThatHadoopUsesInUrls) {
+  const Token token{Bytes({0, 0xff, 0x7f, 'i'}), "pass?>", kHdfsTokenKind, "127.0.0.1:8020"};
+  const std::string text = "BAD_f2kGcGFzcz8-FUhERlNfREVMRUdBVElPTl9UT0tFTg4xMjcuMC4wLjE6ODAyMA";
+  EXPECT_EQ(TextOf(token), text);
+  EXPECT_TRUE(*TokenFromText(text) == token);
+  for (const std::string& wrong : {text.substr(1), text + "A", text.substr(0, 40), std::string("a+b"), std::string()})
+    EXPECT_EQ(TokenFromText(wrong).error().code, ErrorCode::kInvalid) << wrong;
+}
+
+TEST(CredentialsTest, TheTokenForAnHdfsIsFoundByItsServiceOrElseByItsKind) {
+  const Token other{"a", "", kHdfsTokenKind, "nn1:8020"}, wanted{"b", "", "SWEBHDFS delegation", "ha-hdfs:pair"};
+  const std::map<std::string, Token> tokens = {{"0", {"c", "", kRmTokenKind, "ha-hdfs:pair"}}, {"1", other}, {"2", wanted}};
+  EXPECT_TRUE(*HdfsTokenIn(tokens, {"nn2:8020", "ha-hdfs:pair"}) == wanted);
+  EXPECT_TRUE(*HdfsTokenIn(tokens, {"nn3:8020"}) == other);
+  EXPECT_FALSE(HdfsTokenIn({{"0", {"c", "", kRmTokenKind, ""}}}, {""}));
+}
+
 }  // namespace
 }  // namespace tony::hadoop

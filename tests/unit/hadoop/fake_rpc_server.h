@@ -44,7 +44,7 @@ class FakeRpcServer {
   std::string header;  // the last connection's first seven bytes
   int connections = 0;
   int pings = 0;
-  std::vector<size_t> wrapped;  // numbers of bytes that protected frames carried
+  std::vector<size_t> wrapped;  // bytes in each protected frame
 
   // Settings of the test. `on_call` runs after a call was recorded.
   std::function<void(const Call&)> on_call = [](const Call&) {};

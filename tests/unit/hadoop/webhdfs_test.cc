@@ -56,6 +56,21 @@ TEST_F(WebHdfsTest, AFolderIsCreatedWithTheRequestedPermission) {
   EXPECT_EQ(LastTarget(), "/webhdfs/v1/a/b?op=MKDIRS&user.name=eve&permission=0750");
 }
 
+TEST_F(WebHdfsTest, TheNewestTokenIsSentInsteadOfTheUserName) {
+  Result<std::string> token = std::string("first");
+  WebHdfs proved(loop, {.bases = {node.url()}, .user = "eve", .token = [&] { return token; }});
+  const auto make = [&] { return Run<Status>([&](auto done) { return proved.MakeFolders("/a", 0750, done); }); };
+  ASSERT_TRUE(make().ok());
+  EXPECT_EQ(LastTarget(), "/webhdfs/v1/a?op=MKDIRS&delegation=first&permission=0750");
+  token = std::string("second");
+  ASSERT_TRUE(make().ok());
+  EXPECT_EQ(LastTarget(), "/webhdfs/v1/a?op=MKDIRS&delegation=second&permission=0750");
+  token = NotPermittedError("no ticket");
+  const size_t sent = node.server().requests().size();
+  EXPECT_EQ(make().error().message, "no ticket");
+  EXPECT_EQ(node.server().requests().size(), sent);
+}
+
 TEST_F(WebHdfsTest, AnyByteExceptNulInAPathOrParameterReachesTheServerUnchanged) {
   std::string bytes;
   for (int c = 1; c < 256; ++c) bytes.push_back(static_cast<char>(c));
@@ -258,10 +273,11 @@ class NameNodesTest : public WebHdfsTest {
 };
 
 TEST_F(NameNodesTest, ACallReachesTheActiveNameNodeInAnyOrder) {
-  other.answers_all = FakeNameNode::Refused(403, "StandbyException", "not active");
   const std::vector<std::vector<std::string>> orders = {
-      {node.url(), other.url()}, {other.url(), node.url()}, {node.url(), kNobody}, {kNobody, node.url()}};
+      {node.url(), other.url()}, {other.url(), node.url()}, {other.url(), node.url()}, {kNobody, node.url()}};
   for (const auto& bases : orders) {
+    const bool starts = &bases == &orders[2];
+    other.answers_all = FakeNameNode::Refused(403, starts ? "RetriableException" : "StandbyException", "not active");
     node.folders.clear();
     const Status status = MakeFoldersAt(bases);
     EXPECT_TRUE(status.ok()) << status.error().message;

@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
+#include <filesystem>
 #include <optional>
 
 #include "runtime/hadoop/webhdfs_answer.h"
+#include "runtime/os/files.h"
 #include "tests/support/results.h"
 #include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_name_node.h"
 
 namespace tony {
@@ -61,6 +66,28 @@ TEST_F(LeaseReaderTest, TheLeaseIsReadByOneHttpRequest) {
   EXPECT_EQ(first_.server().requests()[0].target,
             StrCat("/webhdfs/v1", kFolder, "/am.lease?op=GETXATTRS&encoding=hex&user.name=eve"));
   EXPECT_THAT(second_.server().requests(), SizeIs(0));
+}
+
+TEST_F(LeaseReaderTest, TheLeaseIsReadWithTheNewestTokenOfTheContainer) {
+  const TempFolder folder;
+  setenv("HADOOP_TOKEN_FILE_LOCATION", (folder.path() / "tokens").c_str(), 1);
+  LeaseReader reader(loop_, {{{kLoopback, first_.server().port()}}, kFolder, "eve", "nn:8020"}, LeaseOf(1), Duration(40'000));
+  const auto read = [&] {
+    std::optional<Result<std::optional<LeaseRecord>>> answer;
+    reader.Read([&](const auto& lease) { answer = lease; });
+    EXPECT_TRUE(RunUntil(loop_, [&] { return answer.has_value(); }));
+    return answer.value_or(Error{ErrorCode::kInternal, "never answered"});
+  };
+  EXPECT_EQ(Must(read()), LeaseOf(1));
+  EXPECT_THAT(read().error().message, HasSubstr("tokens: no such file"));
+  for (const char* identifier : {"old", "new"}) {
+    const hadoop::Token token{identifier, "password", hadoop::kHdfsTokenKind, "nn:8020"};
+    ASSERT_TRUE(WriteNewFile(folder.path() / identifier, hadoop::EncodeCredentials({{{"", token}}, {}}), false).ok());
+    std::filesystem::rename(folder.path() / identifier, folder.path() / "tokens");
+    EXPECT_EQ(Must(read()), LeaseOf(2));
+    EXPECT_THAT(first_.server().requests().back().target, HasSubstr("&delegation=" + hadoop::TextOf(token)));
+  }
+  unsetenv("HADOOP_TOKEN_FILE_LOCATION");
 }
 
 TEST_F(LeaseReaderTest, EveryReadReturnsTheNewestLease) {

@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "runtime/hadoop/gss_context.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/yarn/executor_context.h"
 #include "runtime/yarn/hdfs_sources.h"
@@ -92,11 +93,23 @@ TEST(YarnClusterTest, AnUnsupportedSettingIsRejectedWithItsFileAndKey) {
             "x-site.xml:3: fs.defaultFS is \"file:///\", " + kExpectedHdfs);
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "hdfs://nn:0"}}),
             "x-site.xml:3: fs.defaultFS is \"hdfs://nn:0\", " + kExpectedHdfs);
-  EXPECT_EQ(
-      ErrorWith({{"hadoop.security.authentication", "kerberos"}}),
-      "x-site.xml:3: hadoop.security.authentication is \"kerberos\": a cluster with Kerberos is not supported yet");
+  EXPECT_EQ(ErrorWith({{"hadoop.security.authentication", "token"}}),
+            "x-site.xml:3: hadoop.security.authentication is \"token\": this authentication is not supported yet");
   EXPECT_EQ(ErrorWith({{"dfs.http.policy", "HTTPS_ONLY"}}),
             "x-site.xml:3: dfs.http.policy is \"HTTPS_ONLY\": HDFS with HTTPS only is not supported yet");
+}
+
+TEST(YarnClusterTest, AClusterWithKerberosNamesThePrincipalOfItsResourceManagers) {
+  const Site site = {{"hadoop.security.authentication", "kerberos"},
+                     {"yarn.resourcemanager.principal", "rm/_HOST@EXAMPLE.ORG"}};
+  const YarnCluster cluster = Must(ClusterWith(site));
+  EXPECT_EQ(cluster.rm_principal, "rm/_HOST@EXAMPLE.ORG");
+  EXPECT_EQ(Must(YarnClusterFromText(ToText(cluster))).rm_principal, cluster.rm_principal);
+  EXPECT_EQ(ErrorWith({{"hadoop.security.authentication", "kerberos"}}),
+            "Hadoop's site files: yarn.resourcemanager.principal is not set");
+  EXPECT_EQ(Must(ClusterWith({})).rm_principal, "");
+  EXPECT_EQ(hadoop::PrincipalOn("rm/_HOST@EXAMPLE.ORG", "RM.Example.org"), "rm/rm.example.org@EXAMPLE.ORG");
+  EXPECT_EQ(hadoop::PrincipalOn("rm/host@EXAMPLE.ORG", "other"), "rm/host@EXAMPLE.ORG");
 }
 
 // ---- several ResourceManagers and NameNodes

@@ -1,0 +1,133 @@
+#include "runtime/yarn/cluster_login.h"
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/gss_context.h"
+#include "runtime/job/hdfs_place.h"
+#include "runtime/net/host_resolver.h"
+#include "runtime/os/files.h"
+
+namespace tony {
+namespace {
+
+constexpr char kTokenFile[] = "HADOOP_TOKEN_FILE_LOCATION";
+// The limit of a login, in which a KDC that does not answer is given up.
+constexpr HttpCallLimits kLoginLimits{.stalled = Duration(20'000), .whole = Duration(40'000)};
+
+using Tokens = std::map<std::string, hadoop::Token>;
+
+// Returns the tokens of $HADOOP_TOKEN_FILE_LOCATION; none if the variable is not set.
+Result<Tokens> TokensOfFile() {
+  const char* file = std::getenv(kTokenFile);
+  if (file == nullptr || *file == '\0') return Tokens();
+  TRY_ASSIGN(const std::string bytes, Annotate(ReadFile(file), kTokenFile));
+  TRY_ASSIGN(hadoop::Credentials credentials, Annotate(hadoop::DecodeCredentials(bytes), StrCat(kTokenFile, ": ", file)));
+  return std::move(credentials.tokens);
+}
+
+std::optional<hadoop::Token> TokenOfKind(const Tokens& tokens, std::string_view kind) {
+  for (const auto& [alias, token] : tokens)
+    if (token.kind == kind) return token;
+  return std::nullopt;
+}
+
+// A site may write the NameNode's name instead of its address into tokens (hadoop.security.token.service.use_ip).
+std::optional<hadoop::Token> HdfsTokenIn(const Tokens& tokens, const YarnCluster& cluster) {
+  return hadoop::HdfsTokenIn(tokens, {HdfsServiceOf(cluster), HdfsAuthority(cluster.name_node)});
+}
+
+// The principal that may renew a job's tokens. The NameNode reduces it to a short name, so any ResourceManager's host
+// has the same meaning.
+std::string RenewerOf(const YarnCluster& cluster) {
+  return hadoop::PrincipalOn(cluster.rm_principal, cluster.rms.front().host);
+}
+
+template <class T>
+Result<T> AskHdfs(const hadoop::WebHdfs::Options& options,
+                  const std::function<hadoop::WebHdfs::Handle(hadoop::WebHdfs&, hadoop::WebHdfs::Done<Result<T>>)>& ask) {
+  EventLoop loop;
+  hadoop::WebHdfs hdfs(loop, options);
+  return RunUntilAnswer<Result<T>>(loop, [&](auto done) { return ask(hdfs, std::move(done)); });
+}
+
+Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string& renewer) {
+  TRY_ASSIGN(hadoop::Token token,
+             AskHdfs<hadoop::Token>({.bases = cluster.webhdfs, .user = "", .limits = kLoginLimits},
+                                    [&](auto& hdfs, auto done) { return hdfs.GetToken(renewer, std::move(done)); }));
+  token.service = HdfsServiceOf(cluster);
+  return token;
+}
+
+// Returns the text of the token with which this process calls the cluster's HDFS. All threads use the same token.
+Result<std::string> HdfsTokenTextOf(const YarnCluster& cluster) {
+  TRY_ASSIGN(const Tokens tokens, TokensOfFile());
+  if (const auto token = HdfsTokenIn(tokens, cluster)) return TextOf(*token);
+  static std::mutex mutex;
+  static std::map<std::vector<std::string>, std::string> known;
+  const std::lock_guard lock(mutex);
+  std::string& text = known[cluster.webhdfs];
+  if (text.empty()) {
+    TRY_ASSIGN(const hadoop::Token token, NewHdfsToken(cluster, RenewerOf(cluster)));
+    text = TextOf(token);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string HdfsServiceOf(const YarnCluster& cluster) {
+  if (cluster.name_node.port < 0) return StrCat("ha-hdfs:", cluster.name_node.host);
+  const auto address = ResolveHost(cluster.name_node.host);
+  return ToString(Endpoint{address.ok() ? *address : cluster.name_node.host, cluster.name_node.port});
+}
+
+Result<hadoop::RpcIdentity> RmIdentityOf(const YarnCluster& cluster) {
+  if (cluster.rm_principal.empty()) return hadoop::RpcIdentity(hadoop::SimpleUser{cluster.user});
+  TRY_ASSIGN(const Tokens tokens, TokensOfFile());
+  if (auto token = TokenOfKind(tokens, hadoop::kRmTokenKind)) return hadoop::RpcIdentity(*std::move(token));
+  return hadoop::RpcIdentity(hadoop::KerberosUser{cluster.rm_principal});
+}
+
+Result<std::string> DescribeLogin() {
+  TRY_ASSIGN(const Tokens tokens, TokensOfFile());
+  if (TokenOfKind(tokens, hadoop::kRmTokenKind)) return StrCat("the tokens in ", std::getenv(kTokenFile));
+  TRY_ASSIGN(const auto context, hadoop::GssContext::Start("HTTP@localhost", kLoginLimits.stalled));
+  TRY_ASSIGN(const auto user, context->WhoAmI());
+  return StrCat("the ticket of ", user.principal, ", which ends in ", HumanDuration(user.left));
+}
+
+hadoop::WebHdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits) {
+  hadoop::WebHdfs::Options options{.bases = cluster.webhdfs, .user = cluster.user, .limits = limits};
+  if (!cluster.rm_principal.empty()) options.token = [cluster] { return HdfsTokenTextOf(cluster); };
+  return options;
+}
+
+Result<std::string> HomeFolderOf(const YarnCluster& cluster) {
+  return AskHdfs<std::string>(HdfsOptionsOf(cluster, kLoginLimits),
+                              [](auto& hdfs, auto done) { return hdfs.GetHomeFolder(std::move(done)); });
+}
+
+Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {
+  hadoop::Credentials credentials;
+  if (cluster.rm_principal.empty()) return credentials;
+  TRY_ASSIGN(credentials.tokens, TokensOfFile());
+  if (!HdfsTokenIn(credentials.tokens, cluster)) {
+    TRY_ASSIGN(hadoop::Token token, NewHdfsToken(cluster, RenewerOf(cluster)));
+    credentials.tokens[token.service] = token;
+  }
+  if (!TokenOfKind(credentials.tokens, hadoop::kRmTokenKind)) {
+    constexpr Duration kLimit{20'000};
+    TRY_ASSIGN(hadoop::Token token, RmCalls(cluster, kLimit).NewToken(RenewerOf(cluster)));
+    token.service = ToText(cluster.rms);
+    credentials.tokens[token.service] = token;
+  }
+  return credentials;
+}
+
+}  // namespace tony

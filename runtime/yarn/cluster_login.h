@@ -1,0 +1,43 @@
+// The identity of this process at a cluster. A cluster without Kerberos trusts a user name. On a cluster with Kerberos,
+// the identity is one of these, in this order:
+//
+// 1. the tokens in the file $HADOOP_TOKEN_FILE_LOCATION. A workflow engine may set this variable, and a NodeManager
+//    sets it for each container;
+// 2. the user's ticket or keytab (hadoop/gss_context.h). The ResourceManager accepts the ticket itself. For HDFS, the
+//    process gets one token with the ticket, because WebHDFS would make a token for each file otherwise.
+//
+// The file is read for each use, because a new file with fresh tokens may take its place. All functions block; any
+// thread. Errors: kNotPermitted and kUnavailable as those of GssContext; kInvalid if the file is not usable.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/hadoop/credentials.h"
+#include "runtime/hadoop/rpc_connection.h"
+#include "runtime/hadoop/webhdfs.h"
+#include "runtime/yarn/yarn_cluster.h"
+
+namespace tony {
+
+Result<hadoop::RpcIdentity> RmIdentityOf(const YarnCluster& cluster);
+
+// Returns for people what proves the user's identity, e.g. "the ticket of eve@EXAMPLE.ORG, which ends in 9 h".
+Result<std::string> DescribeLogin();
+
+// Returns `options` with the addresses of the cluster's NameNodes and the identity of this process there.
+hadoop::WebHdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits = {});
+
+// Returns the service by which Hadoop's clients find a token for the cluster's HDFS: "ha-hdfs:pair", or the address of
+// the NameNode.
+std::string HdfsServiceOf(const YarnCluster& cluster);
+
+// Returns the user's home folder in HDFS, as the NameNode sees it. Its last part is the name that the cluster's rules
+// (hadoop.security.auth_to_local) give the user.
+Result<std::string> HomeFolderOf(const YarnCluster& cluster);
+
+// Returns the tokens that the application master and the tasks of a new job get. Empty without Kerberos. The
+// ResourceManager renews these tokens, and cancels them when the job has ended.
+Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster);
+
+}  // namespace tony

@@ -1,0 +1,210 @@
+"""Jobs on a cluster with Kerberos (TONY_HADOOP_KERBEROS=1): users with a ticket, with a keytab, with tokens only, and
+without any of them."""
+
+import json
+import re
+import shutil
+import subprocess
+
+from common import (
+    CLUSTER,
+    HERE,
+    WORK,
+    applications,
+    begin,
+    end,
+    jobs_in_hdfs,
+    must,
+    nothing_is_left_of,
+    restart,
+    runs,
+    site,
+    status,
+    submit,
+    ticket_of,
+    tony,
+    until,
+)
+
+ONE = ("-conf", "tony.worker.instances=1")
+
+
+IS_PAIR = "dfs.nameservices" in (CLUSTER / "conf/hdfs-site.xml").read_text()
+NAME_NODE = site("dfs.namenode.http-address" + (".pair.nn1" if IS_PAIR else ""))
+# Reads a token of Hadoop's Writable format, whose lengths fit into one or two bytes here.
+USE_TOKEN = f"""
+import base64, os, urllib.request
+left = open(os.environ["HADOOP_TOKEN_FILE_LOCATION"], "rb").read()[6:]
+def take():
+    global left
+    size, skip = (left[0], 1) if left[0] < 128 else (left[1], 2)
+    text, left = left[skip:skip + size], left[skip + size:]
+    return text
+while True:
+    take()
+    begin = left
+    take(), take()
+    kind = take()
+    take()
+    if kind == b"HDFS_DELEGATION_TOKEN":
+        break
+token = base64.urlsafe_b64encode(begin[:len(begin) - len(left)]).rstrip(b"=").decode()
+url = "http://{NAME_NODE}/webhdfs/v1/user?op=LISTSTATUS&delegation=" + token
+print("listed", "pathSuffix" in urllib.request.urlopen(url).read().decode())
+"""
+
+
+def succeeds(ran, *texts):
+    must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
+    for text in texts:
+        must(text in ran.stdout + ran.stderr, text, "is missing in", ran.stdout, ran.stderr)
+
+
+def refused(ran, code, *texts):
+    must(ran.returncode == code, "exit", ran.returncode, ran.stdout, ran.stderr)
+    must(len(ran.stderr.splitlines()) == 1, "more than one line", ran.stderr)
+    for text in texts:
+        must(text in ran.stderr, text, "is missing in", ran.stderr)
+
+
+def nothing_is_sent(ask):
+    """Checks that `ask` leaves neither an application nor a job in HDFS."""
+    before = applications(), jobs_in_hdfs()
+    ask()
+    must((applications(), jobs_in_hdfs()) == before, "a refused submit left something behind")
+
+
+def kdc(*words):
+    ran = subprocess.run([HERE / "kdc", "run", CLUSTER / "kdc", *words], text=True, capture_output=True, timeout=60)
+    must(ran.returncode == 0, words, ran.stdout, ran.stderr)
+
+
+def conf_with(changes):
+    """Returns a configuration folder in which some values are changed."""
+    folder = WORK / "conf"
+    shutil.copytree(CLUSTER / "conf", folder)
+    for file in folder.glob("*-site.xml"):
+        text = file.read_text()
+        for key, value in changes.items():
+            text = re.sub(f"(<name>{re.escape(key)}</name><value>).*?<", rf"\g<1>{value}<", text)
+        file.write_text(text)
+    return str(folder)
+
+
+def a_user_with_a_keytab_runs_a_gang_and_reads_its_logs():
+    eve = ticket_of("eve")
+    client, job = begin("-executes", f"echo I am task $TASK_INDEX; until [ -e {WORK}/go ]; do sleep 0.1; done",
+                        "-conf", "tony.worker.instances=2", "-conf", "tony.application.framework=tensorflow", **eve)
+    until(lambda: tony("logs", job, **eve).stdout.count("I am task") == 2, "the logs of both tasks")
+    (WORK / "go").touch()
+    code, text = end(client)
+    must(code == 0, code, text)
+    succeeds(tony("status", job, **eve), "SUCCEEDED")
+    must(job in jobs_in_hdfs("eve"), "the job is not in eve's folder")
+    nothing_is_left_of(job)
+
+
+def a_failing_job_is_reported_with_its_exit_code():
+    ran = submit("-executes", "echo bad input >&2; exit 7", *ONE)
+    must(ran.returncode == 1 and "7" in ran.stderr and "bad input" in ran.stderr, ran.returncode, ran.stderr)
+    nothing_is_left_of(ran.stdout.split()[0])
+
+
+def another_user_may_neither_read_nor_kill_a_job():
+    client, job = begin("-executes", "sleep 600", *ONE)
+    runs(job)
+    for verb in ("kill", "logs", "status"):
+        ran = tony(verb, job, **ticket_of("bob"))
+        must(ran.returncode == 77, verb, ran.returncode, ran.stdout, ran.stderr)
+    succeeds(tony("kill", job))
+    end(client)
+    nothing_is_left_of(job)
+
+
+def a_task_uses_hdfs_with_the_tokens_of_its_container():
+    """The task reads its token as every Hadoop client does, and calls WebHDFS without a ticket."""
+    program = WORK / "use_token.py"
+    program.write_text(USE_TOKEN)
+    ran = submit("-executes", f"python3 {program}", *ONE)
+    succeeds(ran)
+    succeeds(tony("logs", ran.stdout.split()[0]), "listed True")
+
+
+def a_client_without_a_ticket_uses_the_tokens_of_a_file():
+    tokens = WORK / "tokens"
+    client, job = begin("-executes", f"cp $HADOOP_TOKEN_FILE_LOCATION {tokens}.new; mv {tokens}.new {tokens}; sleep 600", *ONE)
+    until(tokens.exists, "the task to copy its tokens")
+    only_tokens = {"KRB5CCNAME": "/none", "HADOOP_TOKEN_FILE_LOCATION": str(tokens)}
+    succeeds(submit("-executes", "true", *ONE, **only_tokens), "SUCCEEDED")
+    must(status(job)["state"] == "RUNNING", status(job))
+    succeeds(tony("kill", job, **only_tokens))
+    end(client)
+    nothing_is_left_of(job)
+
+
+def a_client_without_a_ticket_is_refused_before_any_upload():
+    def ask():
+        refused(submit("-executes", "true", *ONE, KRB5CCNAME=f"{WORK}/no-cache"), 77, "Kerberos: ", "run kinit")
+    nothing_is_sent(ask)
+
+
+def an_expired_ticket_is_refused_before_any_upload():
+    cache = WORK / "short"
+    kdc("kinit", "-k", "-t", f"{CLUSTER}/kdc/root.keytab", "-c", str(cache), "-l", "1s", "root")
+
+    def is_refused():
+        ran = submit("-executes", "true", *ONE, KRB5CCNAME=str(cache))
+        return ran if ran.returncode else None
+
+    refused(until(is_refused, "the ticket to expire"), 77, "Kerberos: ", "expired", "run kinit")
+
+
+def a_keytab_that_others_may_read_is_refused():
+    keytab = WORK / "open.keytab"
+    shutil.copy(CLUSTER / "kdc/eve.keytab", keytab)
+    keytab.chmod(0o644)
+    more = {**ticket_of("eve"), "KRB5_CLIENT_KTNAME": f"FILE:{keytab}"}
+    refused(submit("-executes", "true", *ONE, **more), 77, "KRB5_CLIENT_KTNAME", str(keytab), "chmod 600")
+
+
+def a_cluster_with_another_principal_is_refused():
+    conf = conf_with({"yarn.resourcemanager.principal": "other/_HOST@TONY.TEST"})
+    refused(submit("-executes", "true", *ONE, HADOOP_CONF_DIR=conf), 77, "rm/localhost", "other/localhost@TONY.TEST",
+            "yarn.resourcemanager.principal")
+
+
+def a_dead_kdc_is_reported_and_a_running_job_goes_on():
+    client, job = begin("-executes", f"until [ -e {WORK}/go ]; do sleep 0.1; done", *ONE)
+    runs(job)
+
+    def meanwhile():
+        ran = submit("-executes", "true", *ONE, **ticket_of("eve"))
+        refused(ran, 69, "Kerberos: ", "KDC")
+        (WORK / "go").touch()
+        code, text = end(client)
+        must(code == 0, code, text)
+
+    restart("kdc", meanwhile=meanwhile)
+    nothing_is_left_of(job)
+
+
+def the_doctor_names_the_user_and_the_end_of_the_ticket():
+    ran = tony("doctor", "--yarn", "--json", **ticket_of("eve"))
+    checks = {check["name"]: check for check in json.loads(ran.stdout)["checks"]}
+    must("eve@TONY.TEST" in checks["kerberos"]["text"], checks)
+    ran = tony("doctor", "--yarn", KRB5CCNAME=f"{WORK}/no-cache")
+    must(ran.returncode == 1 and "kinit" in ran.stdout, ran.returncode, ran.stdout, ran.stderr)
+
+
+TOGETHER = [a_user_with_a_keytab_runs_a_gang_and_reads_its_logs,
+            a_failing_job_is_reported_with_its_exit_code,
+            another_user_may_neither_read_nor_kill_a_job,
+            a_task_uses_hdfs_with_the_tokens_of_its_container,
+            a_client_without_a_ticket_uses_the_tokens_of_a_file,
+            a_keytab_that_others_may_read_is_refused,
+            a_cluster_with_another_principal_is_refused,
+            an_expired_ticket_is_refused_before_any_upload,
+            the_doctor_names_the_user_and_the_end_of_the_ticket]
+ALONE = [a_client_without_a_ticket_is_refused_before_any_upload,
+         a_dead_kdc_is_reported_and_a_running_job_goes_on]
+DEFAULT = []
