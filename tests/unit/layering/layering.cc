@@ -22,7 +22,7 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/os", {"runtime/base"}},
       {"runtime/config", {"runtime/base", "runtime/os"}},
       {"runtime/net", {"runtime/base", "runtime/os"}},
-      {"runtime/hadoop", {"runtime/base", "runtime/config", "runtime/net"}},
+      {"runtime/hadoop", {"runtime/base", "runtime/config", "runtime/net", "runtime/os"}},
       {"runtime/records", {"runtime/base", "runtime/job", "runtime/os"}},
       {"runtime/framework", {"runtime/base", "runtime/job", "runtime/os", "runtime/records"}},
       {"runtime/ledger", {"runtime/base", "runtime/job", "runtime/os", "runtime/records"}},
@@ -114,6 +114,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"tony_constants.h", {"runtime/rpc/"}},
       {"tony_types.h", {"runtime/rpc/"}},
       {"google/protobuf", {"runtime/hadoop/"}},
+      {"gssapi/", {"runtime/hadoop/gss_main.cc"}},
       {"runtime/hadoop/wire/", {"runtime/hadoop/"}},  // generated from its .proto files
       {"spdlog/", {"runtime/base/log.cc"}},
       {"fmt/", {"runtime/base/log.cc"}},
