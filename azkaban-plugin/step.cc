@@ -205,6 +205,7 @@ Result<Exit> Run() {
   UseOwnHome();
   TRY_ASSIGN(StepPlace place, PlaceOfStep());
   TRY_ASSIGN(Step step, ReadStep(place.properties, place.directory));
+  if (!step.proxied.empty()) setenv("HADOOP_PROXY_USER", step.proxied.c_str(), 0);
   TRY_ASSIGN(const Backend* const backend, BackendFor(step.job));
   for (const char* variable : {"JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE", "JOBTYPE_PRIVATE_PROP_FILE"})
     unsetenv(variable);  // hidden from the job's programs

@@ -201,6 +201,8 @@ Result<Step> ReadStep(const std::filesystem::path& property_file, const std::fil
   Step step;
   TRY_ASSIGN(step.request, RequestOfStep(properties));
   step.attachment = StepProperty(properties, "azkaban.job.attachment.file");
+  if (ToLower(StepProperty(properties, "azkaban.should.proxy.user")) == "true")
+    step.proxied = StepProperty(properties, "user.to.proxy");
   TRY_ASSIGN(step.job, CheckedJobSpec(properties, directory));
   return step;
 }

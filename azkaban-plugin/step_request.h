@@ -67,6 +67,8 @@ struct Step {
   StepRequest request;
   ParsedJobSpec job;
   std::filesystem::path attachment;  // file for live status, or empty
+  // The user for whom the step acts on a Hadoop cluster: user.to.proxy, if azkaban.should.proxy.user is true.
+  std::string proxied;
 };
 
 // Reads the step. `property_file` is $JOB_PROP_FILE. Relative paths in the file are relative to `directory`, the step's

@@ -176,10 +176,14 @@ Result<int> RunKill(const CommandLine& line) {
   } else {
     const std::string& word = line.words().front();
     auto named = FindNamedJob(word, TerminalNotes());
-    // The scheduler may allow the kill to a user who may not read the job's files.
-    if (!named.ok() && (IsOfFiles(named.error()) || named.error().code == ErrorCode::kNotPermitted)) {
+    if (!named.ok() && IsOfFiles(named.error())) {
       TRY_ASSIGN(const auto exit, KillWithoutRecords(line, {word}, request, Timers().grace, named.error()));
       if (exit) return *exit;
+    }
+    // The scheduler may allow the kill to a user who may not read the job's files.
+    if (!named.ok() && named.error().code == ErrorCode::kNotPermitted) {
+      const auto exit = KillWithoutRecords(line, {word}, request, Timers().grace, named.error());
+      if (exit.ok() && *exit) return **exit;
     }
     TRY_ASSIGN(records, std::move(named));
   }

@@ -30,9 +30,9 @@ inline constexpr char kGssProgram[] = "tony-gss";
 // The largest message, which is above the largest answer of a Hadoop server.
 inline constexpr uint32_t kLongestGssMessage = 64 << 20;
 
-// Blocks, because Kerberos' library does. Errors: kNotPermitted if Kerberos refuses, for example because the user has no
-// ticket; kUnavailable if a retry may help, for example because the KDC does not answer, or if tony-gss does not start.
-// The message says what to do.
+// Blocks, because Kerberos' library does. Errors: kNotPermitted if Kerberos refuses, for example because the user has
+// no ticket; kUnavailable if a retry may help, for example because the KDC does not answer, or if tony-gss does not
+// start. The message says what to do.
 class GssContext {
  public:
   struct Step {

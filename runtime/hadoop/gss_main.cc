@@ -1,8 +1,9 @@
 // tony-gss TARGET: proves the identity of the user who has a Kerberos ticket or a keytab to one server. `tony` starts
-// this program on a cluster with Kerberos, never a user. The messages on standard input and output are in gss_context.h.
+// this program on a cluster with Kerberos, never a user. gss_context.h describes the messages on standard input and
+// output.
 //
-// The user's identity is the one of $KRB5CCNAME, or of $KRB5_CLIENT_KTNAME. Exits with 0 when its input ends, and with
-// 64 after a message that is not one of these.
+// The ticket is that of $KRB5CCNAME, or is requested with the keytab $KRB5_CLIENT_KTNAME. Exits with 0 when its input
+// ends, and with 64 after an unknown message.
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_krb5.h>
 #include <krb5.h>
@@ -119,7 +120,8 @@ class Context {
     const OM_uint32 major =
         gss_wrap(&minor, context_, encrypts, GSS_C_QOP_DEFAULT, &plain, &is_encrypted, wrapped.get());
     if (GSS_ERROR(major)) return Failed(major, minor);
-    if (encrypts && is_encrypted == 0) return {'x', "Kerberos: the ticket's type of encryption cannot encrypt messages"};
+    if (encrypts && is_encrypted == 0)
+      return {'x', "Kerberos: the ticket's type of encryption cannot encrypt messages"};
     return {'b', wrapped.text()};
   }
 

@@ -54,7 +54,7 @@ class GssMechanism : public SaslMechanism {
   Result<std::string> Begin(const wire::RpcSasl::SaslAuth& offer) override {
     const std::string claimed = StrCat(offer.protocol(), "/", offer.serverid());
     // A site may use short names of hosts, while principals have full ones.
-    const bool is_longer_name = principal_.find(kAnyHost) != std::string::npos && offer.serverid().starts_with(host_ + ".");
+    const bool is_longer_name = offer.serverid().starts_with(host_ + ".");
     const std::string expected = PrincipalOn(principal_, is_longer_name ? offer.serverid() : host_);
     if (!expected.starts_with(claimed + "@"))
       return NotPermittedError("the server has the principal ", claimed, ", expected ", expected,

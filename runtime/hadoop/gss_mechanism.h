@@ -10,8 +10,8 @@
 
 namespace tony::hadoop {
 
-// Each method blocks while tony-gss (gss_context.h) answers, at most `limit`. `principal` is the one that the site files
-// give to the server, such as "rm/_HOST@EXAMPLE.ORG". `host` is the name of the server, by which _HOST is replaced. The
+// Each method blocks while tony-gss (gss_context.h) answers, at most `limit`. `principal` is the one that the site
+// files give to the server, such as "rm/_HOST@EXAMPLE.ORG". `host` is the name of the server, which replaces _HOST. The
 // mechanism refuses a server that claims another principal.
 std::unique_ptr<SaslMechanism> MakeGssMechanism(std::string principal, std::string host, Duration limit);
 

@@ -61,7 +61,8 @@ ErrorCode CodeOf(const RpcFailure& failure) {
   std::string_view name = ShortName(failure.exception_class);
   // The ResourceManager puts the exception of a missing permission into this general one.
   constexpr std::string_view kNoAccess = "AccessControlException";
-  if (name == "YarnException" && failure.message.substr(0, failure.message.find(':')).ends_with(kNoAccess)) name = kNoAccess;
+  const std::string_view cause = std::string_view(failure.message).substr(0, failure.message.find(':'));
+  if (name == "YarnException" && cause.ends_with(kNoAccess)) name = kNoAccess;
   const auto found = std::ranges::find_if(kMeanings, [name](const Meaning& one) { return one.exception == name; });
   // Other exceptions count as temporary, e.g. an IOException, a refusal by a standby, or a request to try again.
   return found == std::end(kMeanings) ? ErrorCode::kUnavailable : found->code;
@@ -253,8 +254,11 @@ void RpcConnection::Open() {
   if (auto layer = proof_ ? proof_->TakeLayer() : nullptr)
     protection_ = std::make_shared<Protection>(Protection{std::move(layer)});
   proof_.reset();
-  const SimpleUser* user = std::get_if<SimpleUser>(&identity_);
-  Send(ContextFrame(client_id_, user ? user->name : "", server_.protocol) + std::exchange(unsent_, {}));
+  // A proof of identity names the user, unless the user impersonates another one.
+  std::string name;
+  if (const auto* user = std::get_if<SimpleUser>(&identity_)) name = user->name;
+  if (const auto* user = std::get_if<KerberosUser>(&identity_)) name = user->proxied;
+  Send(ContextFrame(client_id_, name, server_.protocol) + std::exchange(unsent_, {}));
 }
 
 void RpcConnection::OnFrame(std::string_view frame) {

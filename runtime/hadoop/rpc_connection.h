@@ -79,10 +79,12 @@ struct RpcResponse;
 struct SimpleUser {
   std::string name;
 };
-// The user who has a Kerberos ticket or a keytab. `server` is the principal that the site files give to the server, such
-// as "rm/_HOST@EXAMPLE.ORG". The loop's thread waits while Kerberos answers (gss_context.h).
+// The user who has a Kerberos ticket or a keytab. The loop's thread waits while Kerberos answers (gss_context.h).
 struct KerberosUser {
+  // The principal that the site files give to the server, such as "rm/_HOST@EXAMPLE.ORG".
   std::string server;
+  // The user whom this user impersonates, if the server allows it (hadoop.proxyuser.*). Empty: nobody.
+  std::string proxied = {};
 };
 using RpcIdentity = std::variant<SimpleUser, Token, KerberosUser>;
 

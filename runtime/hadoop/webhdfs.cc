@@ -180,8 +180,9 @@ WebHdfs::Handle WebHdfs::GetEntry(const std::string& path, Done<Result<HdfsEntry
   return Ask(operation, Parsing<HdfsEntry>(operation.Subject(), false, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::GetToken(const std::string& renewer, Done<Result<Token>> done) {
-  const Operation operation{"GET", "GETDELEGATIONTOKEN", "/", {{"renewer", renewer}}, true};
+WebHdfs::Handle WebHdfs::GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done) {
+  Operation operation{"GET", "GETDELEGATIONTOKEN", "/", {{"renewer", renewer}}, true};
+  if (!proxied.empty()) operation.query.emplace_back("doas", proxied);
   const auto parse = [](const HttpResponse& response) { return TokenIn(response.body); };
   return Ask(operation, Parsing<Token>(operation.Subject(), false, parse, std::move(done)));
 }

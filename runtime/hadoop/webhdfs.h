@@ -84,9 +84,10 @@ class WebHdfs {
   // Creates a folder and its parents. Succeeds if the folder already exists.
   [[nodiscard]] Handle MakeFolders(const std::string& path, int permission, Done<Status> done);
   [[nodiscard]] Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done);
-  // Returns a new token for the user who has a Kerberos ticket (gss_context.h). `renewer` is the principal that may renew
-  // the token. May block while Kerberos answers.
-  [[nodiscard]] Handle GetToken(const std::string& renewer, Done<Result<Token>> done);
+  // Returns a new token for the user who has a Kerberos ticket (gss_context.h), or for `proxied`, whom this user
+  // impersonates (hadoop.proxyuser.*), unless it is empty. `renewer` is the principal that may renew the token. May block
+  // while Kerberos answers.
+  [[nodiscard]] Handle GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done);
   [[nodiscard]] Handle GetHomeFolder(Done<Result<std::string>> done);
   // Checks the user's access to `path`. `action` has the form "r-x". kNotPermitted: access is denied.
   [[nodiscard]] Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done);

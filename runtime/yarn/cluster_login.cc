@@ -17,17 +17,24 @@ namespace tony {
 namespace {
 
 constexpr char kTokenFile[] = "HADOOP_TOKEN_FILE_LOCATION";
+constexpr char kProxyUser[] = "HADOOP_PROXY_USER";
 // The limit of a login, in which a KDC that does not answer is given up.
 constexpr HttpCallLimits kLoginLimits{.stalled = Duration(20'000), .whole = Duration(40'000)};
 
 using Tokens = std::map<std::string, hadoop::Token>;
 
+std::string VariableText(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 // Returns the tokens of $HADOOP_TOKEN_FILE_LOCATION; none if the variable is not set.
 Result<Tokens> TokensOfFile() {
-  const char* file = std::getenv(kTokenFile);
-  if (file == nullptr || *file == '\0') return Tokens();
+  const std::string file = VariableText(kTokenFile);
+  if (file.empty()) return Tokens();
   TRY_ASSIGN(const std::string bytes, Annotate(ReadFile(file), kTokenFile));
-  TRY_ASSIGN(hadoop::Credentials credentials, Annotate(hadoop::DecodeCredentials(bytes), StrCat(kTokenFile, ": ", file)));
+  TRY_ASSIGN(hadoop::Credentials credentials,
+             Annotate(hadoop::DecodeCredentials(bytes), StrCat(kTokenFile, ": ", file)));
   return std::move(credentials.tokens);
 }
 
@@ -48,9 +55,8 @@ std::string RenewerOf(const YarnCluster& cluster) {
   return hadoop::PrincipalOn(cluster.rm_principal, cluster.rms.front().host);
 }
 
-template <class T>
-Result<T> AskHdfs(const hadoop::WebHdfs::Options& options,
-                  const std::function<hadoop::WebHdfs::Handle(hadoop::WebHdfs&, hadoop::WebHdfs::Done<Result<T>>)>& ask) {
+template <class T, class Ask>
+Result<T> AskHdfs(const hadoop::WebHdfs::Options& options, Ask ask) {
   EventLoop loop;
   hadoop::WebHdfs hdfs(loop, options);
   return RunUntilAnswer<Result<T>>(loop, [&](auto done) { return ask(hdfs, std::move(done)); });
@@ -59,7 +65,9 @@ Result<T> AskHdfs(const hadoop::WebHdfs::Options& options,
 Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string& renewer) {
   TRY_ASSIGN(hadoop::Token token,
              AskHdfs<hadoop::Token>({.bases = cluster.webhdfs, .user = "", .limits = kLoginLimits},
-                                    [&](auto& hdfs, auto done) { return hdfs.GetToken(renewer, std::move(done)); }));
+                                    [&](hadoop::WebHdfs& hdfs, auto done) {
+                                      return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
+                                    }));
   token.service = HdfsServiceOf(cluster);
   return token;
 }
@@ -91,15 +99,17 @@ Result<hadoop::RpcIdentity> RmIdentityOf(const YarnCluster& cluster) {
   if (cluster.rm_principal.empty()) return hadoop::RpcIdentity(hadoop::SimpleUser{cluster.user});
   TRY_ASSIGN(const Tokens tokens, TokensOfFile());
   if (auto token = TokenOfKind(tokens, hadoop::kRmTokenKind)) return hadoop::RpcIdentity(*std::move(token));
-  return hadoop::RpcIdentity(hadoop::KerberosUser{cluster.rm_principal});
+  return hadoop::RpcIdentity(hadoop::KerberosUser{cluster.rm_principal, VariableText(kProxyUser)});
 }
 
 Result<std::string> DescribeLogin() {
   TRY_ASSIGN(const Tokens tokens, TokensOfFile());
-  if (TokenOfKind(tokens, hadoop::kRmTokenKind)) return StrCat("the tokens in ", std::getenv(kTokenFile));
+  if (TokenOfKind(tokens, hadoop::kRmTokenKind)) return StrCat("the tokens in ", VariableText(kTokenFile));
   TRY_ASSIGN(const auto context, hadoop::GssContext::Start("HTTP@localhost", kLoginLimits.stalled));
   TRY_ASSIGN(const auto user, context->WhoAmI());
-  return StrCat("the ticket of ", user.principal, ", which ends in ", HumanDuration(user.left));
+  const std::string proxied = VariableText(kProxyUser);
+  return StrCat("the ticket of ", user.principal, ", which ends in ", HumanDuration(user.left),
+                proxied.empty() ? "" : StrCat(", and acts for user ", proxied));
 }
 
 hadoop::WebHdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits) {
@@ -110,7 +120,7 @@ hadoop::WebHdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCal
 
 Result<std::string> HomeFolderOf(const YarnCluster& cluster) {
   return AskHdfs<std::string>(HdfsOptionsOf(cluster, kLoginLimits),
-                              [](auto& hdfs, auto done) { return hdfs.GetHomeFolder(std::move(done)); });
+                              [](hadoop::WebHdfs& hdfs, auto done) { return hdfs.GetHomeFolder(std::move(done)); });
 }
 
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {

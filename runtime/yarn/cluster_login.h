@@ -4,7 +4,8 @@
 // 1. the tokens in the file $HADOOP_TOKEN_FILE_LOCATION. A workflow engine may set this variable, and a NodeManager
 //    sets it for each container;
 // 2. the user's ticket or keytab (hadoop/gss_context.h). The ResourceManager accepts the ticket itself. For HDFS, the
-//    process gets one token with the ticket, because WebHDFS would make a token for each file otherwise.
+//    process gets one token with the ticket, because WebHDFS would make a token for each file otherwise. With
+//    $HADOOP_PROXY_USER, the owner of the ticket impersonates that user, if the cluster allows it (hadoop.proxyuser.*).
 //
 // The file is read for each use, because a new file with fresh tokens may take its place. All functions block; any
 // thread. Errors: kNotPermitted and kUnavailable as those of GssContext; kInvalid if the file is not usable.

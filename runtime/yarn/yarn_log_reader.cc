@@ -318,7 +318,9 @@ Result<LogExcerpt> YarnLogReader::FetchFromNode(const AttemptId& attempt, const 
   auto log = silent_nodes_.contains(node) ? Result<LogExcerpt>(UnavailableError(node, " does not answer"))
                                           : FetchNodeLog(logs->link, name);
   if (!log.ok() && log.error().code == ErrorCode::kUnavailable) silent_nodes_.insert(node);
-  if (!log.ok() && !has_master_) log = Annotate(fetch_moved_(logs->link, name), log.error().message);
+  // The job may have ended without this reader having noticed, and a node removes the logs that it has moved.
+  const bool may_be_moved = !log.ok() && (!has_master_ || log.error().code == ErrorCode::kNotFound);
+  if (may_be_moved) log = Annotate(fetch_moved_(logs->link, name), log.error().message);
   if (log.ok()) log->stream = stream;
   return log;
 }

@@ -819,8 +819,8 @@ def a_wrong_hadoop_configuration_is_refused_with_the_name_of_the_key():
     rm, web = site("yarn.resourcemanager.address"), site("yarn.resourcemanager.webapp.address")
     refused_with("core-site.xml", 65, core=("<configuration>", "<configuration"))
     refused_with("fs.defaultFS", 65, core=("hdfs://", "viewfs://"))
-    refused_with("kerberos", 65, core=("<configuration>", "<configuration><property><name>hadoop.security.authentication"
-                                                     "</name><value>kerberos</value></property>"))
+    security = "<configuration><property><name>hadoop.security.authentication</name><value>kerberos</value></property>"
+    refused_with("yarn.resourcemanager.principal is not set", 65, core=("<configuration>", security))
     refused_with("localhost:1", 69, yarn=(rm, "localhost:1"))
     refused_with("yarn.resourcemanager.address: getNewApplication at no-such-host.invalid:8032: ", 69,
                  yarn=(f"<value>{rm}<", "<value>no-such-host.invalid<"))

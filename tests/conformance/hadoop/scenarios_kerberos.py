@@ -10,6 +10,7 @@ from common import (
     CLUSTER,
     HERE,
     WORK,
+    application,
     applications,
     begin,
     end,
@@ -102,6 +103,18 @@ def a_user_with_a_keytab_runs_a_gang_and_reads_its_logs():
     succeeds(tony("status", job, **eve), "SUCCEEDED")
     must(job in jobs_in_hdfs("eve"), "the job is not in eve's folder")
     nothing_is_left_of(job)
+
+
+def a_proxy_user_submits_watches_and_kills_as_another_user():
+    eve = {**ticket_of("gateway"), "HADOOP_PROXY_USER": "eve"}
+    client, job = begin("-executes", "sleep 600", *ONE, **eve)
+    until(lambda: tony("status", job, **eve).returncode == 0, f"{job} to be seen")
+    must(application(job)["user"] == "eve" and job in jobs_in_hdfs("eve"), application(job))
+    succeeds(tony("kill", job, **ticket_of("eve")))
+    end(client)
+    nothing_is_left_of(job)
+    refused(submit("-executes", "true", *ONE, **{**ticket_of("bob"), "HADOOP_PROXY_USER": "eve"}), 77,
+            "bob", "is not allowed to impersonate eve")
 
 
 def a_failing_job_is_reported_with_its_exit_code():
@@ -197,6 +210,7 @@ def the_doctor_names_the_user_and_the_end_of_the_ticket():
 
 
 TOGETHER = [a_user_with_a_keytab_runs_a_gang_and_reads_its_logs,
+            a_proxy_user_submits_watches_and_kills_as_another_user,
             a_failing_job_is_reported_with_its_exit_code,
             another_user_may_neither_read_nor_kill_a_job,
             a_task_uses_hdfs_with_the_tokens_of_its_container,

@@ -188,6 +188,13 @@ TEST_F(StepPropertiesTest, TheStepPropertiesDetermineTheRequestIdTheAttachmentPa
   EXPECT_EQ(step->job.spec.TotalTasks(), 2);
 }
 
+TEST_F(StepPropertiesTest, AStepActsForTheProxyUserOnlyIfThePropertiesSaySo) {
+  const std::string step =
+      "executes=true\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\nuser.to.proxy=ann\n";
+  EXPECT_EQ(Read(step)->proxied, "");
+  EXPECT_EQ(Read(step + "azkaban.should.proxy.user=true\n")->proxied, "ann");
+}
+
 TEST_F(StepPropertiesTest, TheDefaultWatchTimeoutOfAStepsJobIsLongerThanAnHour) {
   const auto step = Read("executes=true\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n");
   ASSERT_TRUE(step.ok()) << step.error().message;
