@@ -87,6 +87,13 @@ TEST_F(LogRelayTest, LaterLogReadsShareALogQueryThatIsStillUnanswered) {
   EXPECT_EQ(*other->value, *next->value);
 }
 
+TEST_F(LogRelayTest, ALogReadWithZeroWaitDoesNotShareTheQueryOfAReaderThatWaitsForNews) {
+  const auto waits = Read({Want(kFirst)}, Duration(10'000));
+  EXPECT_GT(Taken(kFirst).wait, Duration(0));
+  const auto at_once = Read({Want(kFirst)});
+  EXPECT_EQ(Taken(kFirst).wait, Duration(0));
+}
+
 TEST_F(LogRelayTest, AMissingExecutorIsReportedOnlyForTheLogsOfItsTask) {
   has_ended_ = true;  // otherwise the relay would wait longer
   const auto answer = Read({Want(kFirst), Want(kSecond)});
