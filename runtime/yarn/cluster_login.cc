@@ -72,19 +72,29 @@ Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string
   return token;
 }
 
-// Returns the text of the token with which this process calls the cluster's HDFS. All threads use the same token.
+// A token that this process has fetched for itself. Nobody renews it, so it ends after a day by default.
+struct OwnToken {
+  std::string text;
+  Duration renew_at{};  // since boot
+};
+constexpr Duration kTokenIsUsed = std::chrono::hours(1);
+constexpr Duration kRetryPause = std::chrono::minutes(1);
+
+// Returns the text of the token with which this process calls the cluster's HDFS. All threads use the same token. If no
+// new token can be fetched, for example because the ticket has ended, the old one is used as long as it lives.
 Result<std::string> HdfsTokenTextOf(const YarnCluster& cluster) {
   TRY_ASSIGN(const Tokens tokens, TokensOfFile());
   if (const auto token = HdfsTokenIn(tokens, cluster)) return TextOf(*token);
   static std::mutex mutex;
-  static std::map<std::vector<std::string>, std::string> known;
+  static std::map<std::vector<std::string>, OwnToken> known;
   const std::lock_guard lock(mutex);
-  std::string& text = known[cluster.webhdfs];
-  if (text.empty()) {
-    TRY_ASSIGN(const hadoop::Token token, NewHdfsToken(cluster, RenewerOf(cluster)));
-    text = TextOf(token);
-  }
-  return text;
+  OwnToken& own = known[cluster.webhdfs];
+  if (!own.text.empty() && SinceBoot() < own.renew_at) return own.text;
+  const auto token = NewHdfsToken(cluster, RenewerOf(cluster));
+  if (!token.ok() && own.text.empty()) return token.error();
+  if (token.ok()) own.text = TextOf(*token);
+  own.renew_at = SinceBoot() + (token.ok() ? kTokenIsUsed : kRetryPause);
+  return own.text;
 }
 
 }  // namespace
