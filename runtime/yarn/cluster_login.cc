@@ -72,7 +72,7 @@ Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string
   return token;
 }
 
-// A token that this process has fetched for itself. Nobody renews it, so it ends after a day by default.
+// A token that this process has fetched for itself. The token is not renewed, so it ends after a day by default.
 struct OwnToken {
   std::string text;
   Duration renew_at{};  // since boot
@@ -81,7 +81,7 @@ constexpr Duration kTokenIsUsed = std::chrono::hours(1);
 constexpr Duration kRetryPause = std::chrono::minutes(1);
 
 // Returns the text of the token with which this process calls the cluster's HDFS. All threads use the same token. If no
-// new token can be fetched, for example because the ticket has ended, the old one is used as long as it lives.
+// new token can be fetched, for example because the ticket has ended, the old token is used until it ends, too.
 Result<std::string> HdfsTokenTextOf(const YarnCluster& cluster) {
   TRY_ASSIGN(const Tokens tokens, TokensOfFile());
   if (const auto token = HdfsTokenIn(tokens, cluster)) return TextOf(*token);

@@ -78,10 +78,15 @@ class Chromium:
                 break
             if answer.get("id") == self.last:
                 if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
+                    error = Navigated if "navigated" in answer["error"]["message"] else RuntimeError
+                    raise error(f"{method}: {answer['error']}")
                 return answer["result"]
             self.events.append(answer)
         raise RuntimeError(f"{method}: no answer")
+
+
+class Navigated(RuntimeError):
+    """The browser left a page while it evaluated a script there."""
 
 
 class Tab:
@@ -120,10 +125,16 @@ class Tab:
 
     def wait(self, expression):
         end = time.monotonic() + LIMIT
-        while not self.value(expression):
+        while not self.holds(expression):
             if time.monotonic() > end:
                 raise RuntimeError(f"never came true: {expression}\n{self.value('document.body.innerText')}")
             time.sleep(0.05)
+
+    def holds(self, expression):
+        try:
+            return self.value(expression)
+        except Navigated:
+            return False
 
     def complaints(self):
         """Returns the errors in the browser's console: policy violations, failed loads, exceptions and dialogs."""
