@@ -182,6 +182,11 @@ Deeds<SchedulerWorld> SchedulerWorld::Its() {
       {"hold", [](auto& w, auto& its) { w.gang_hold = Duration(its.Number(1)); }},
       {"begin", [](auto& w, auto& its) { w.Begin(Duration(its.Number(1, 10'000))); }},
       {"unknown", [](auto& w, auto& its) { w.unknown.insert(Container(its.Number(1))); }},
+      {"start-unsaved",
+       // The AM process has not saved yet that its containers run.
+       [](auto& w, auto&) {
+         for (MasterState::Held& held : w.saved.held) held.is_running = false;
+       }},
       {"next-process",
        // The AM process dies; the next one of the same attempt begins.
        [](auto& w, auto&) {
@@ -374,7 +379,7 @@ const TestRow kSchedules[] = {
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | next-process | hears reached 0 | launch 2 0", ""},
       {"hears started 2 | calls", "calls: start 2"}}},
     {"ARestartedMasterProcessReportsAnAlreadyRunningContainerAsStarted",
-     {{"run-one | next-process | launch 2 0 | hears started 2 | commands | calls",
+     {{"run-one | start-unsaved | next-process | launch 2 0 | hears started 2 | commands | calls",
        "run 2 worker:0#1 on 127.0.0.1; run 2 worker:0#1 on 127.0.0.1 | calls: start 2; start 2"}}},
     {"ARestartedMasterProcessReleasesContainersThatNoTaskOwns",
      {{"begin | ask 0 | hears granted worker:0#1 2 on 127.0.0.1 | unknown 2 | next-process | releases 2 | heard",
