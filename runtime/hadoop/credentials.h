@@ -65,7 +65,8 @@ std::string EncodeCredentials(const Credentials& credentials);
 
 // The kind of a token for HDFS. WebHDFS issues and accepts such a token under another kind.
 inline constexpr char kHdfsTokenKind[] = "HDFS_DELEGATION_TOKEN";
-// Returns the token for HDFS whose service is in `services`, or any other token for HDFS. nullopt: there is none.
+// Returns the token for HDFS whose service is in `services`. If no service matches, the function returns any other token
+// for HDFS. nullopt: no token is for HDFS.
 std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, const std::set<std::string>& services);
 // The kind of a token for clients of the ResourceManager.
 inline constexpr char kRmTokenKind[] = "RM_DELEGATION_TOKEN";

@@ -24,14 +24,6 @@ using Time = std::chrono::steady_clock::time_point;
 // The exit code of a program whose shared library is missing.
 constexpr int kNoLibrary = 127;
 
-std::string Message(char letter, std::string_view bytes) {
-  const auto length = static_cast<uint32_t>(bytes.size() + 1);
-  std::string message;
-  for (int shift = 24; shift >= 0; shift -= 8) message.push_back(static_cast<char>(length >> shift));
-  message.push_back(letter);
-  return message.append(bytes);
-}
-
 // Returns false if the socket is not ready before `end`.
 bool IsReady(int socket, short events, Time end) {
   for (;;) {
@@ -61,10 +53,6 @@ bool ReceiveAll(int socket, char* to, size_t size, Time end) {
   }
   return true;
 }
-
-}  // namespace
-
-namespace {
 
 // A keytab is as good as a password.
 Status CheckKeytab() {
@@ -121,7 +109,7 @@ Result<GssContext::Answer> GssContext::Ask(char letter, std::string_view bytes) 
   if (bytes.size() >= kLongestGssMessage) return InvalidError(kGssProgram, ": a message is too long");
   const Time end = std::chrono::steady_clock::now() + limit_;
   unsigned char head[4];
-  if (!SendAll(socket_.get(), Message(letter, bytes), end) ||
+  if (!SendAll(socket_.get(), GssMessage(letter, bytes), end) ||
       !ReceiveAll(socket_.get(), reinterpret_cast<char*>(head), sizeof head, end))
     return NoAnswer(std::chrono::steady_clock::now() >= end);
   const uint32_t length = uint32_t{head[0]} << 24 | uint32_t{head[1]} << 16 | uint32_t{head[2]} << 8 | head[3];

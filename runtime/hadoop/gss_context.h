@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,15 @@ namespace tony::hadoop {
 inline constexpr char kGssProgram[] = "tony-gss";
 // The largest message, which is above the largest answer of a Hadoop server.
 inline constexpr uint32_t kLongestGssMessage = 64 << 20;
+
+// Returns a message with its length. Both programs use this function.
+inline std::string GssMessage(char letter, std::string_view bytes) {
+  const auto length = static_cast<uint32_t>(bytes.size() + 1);
+  std::string message;
+  for (int shift = 24; shift >= 0; shift -= 8) message.push_back(static_cast<char>(length >> shift));
+  message.push_back(letter);
+  return message.append(bytes);
+}
 
 // Blocks, because Kerberos' library does. Errors: kNotPermitted if Kerberos refuses, for example because the user has
 // no ticket; kUnavailable if a retry may help, for example because the KDC does not answer, or if tony-gss does not

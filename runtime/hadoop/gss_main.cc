@@ -15,9 +15,10 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/hadoop/gss_context.h"
+
 namespace {
 
-constexpr uint32_t kLongestMessage = 64 << 20;
 constexpr int kUsage = 64;
 
 struct Answer {
@@ -174,23 +175,15 @@ bool WriteAll(std::string_view bytes) {
   return true;
 }
 
-std::string Message(const Answer& answer) {
-  const auto length = static_cast<uint32_t>(answer.bytes.size() + 1);
-  std::string message;
-  for (int shift = 24; shift >= 0; shift -= 8) message.push_back(static_cast<char>(length >> shift));
-  message.push_back(answer.letter);
-  return message + answer.bytes;
-}
-
 int Serve(Context context) {
   for (unsigned char head[4]; ReadAll(reinterpret_cast<char*>(head), sizeof head);) {
     const uint32_t length = uint32_t{head[0]} << 24 | uint32_t{head[1]} << 16 | uint32_t{head[2]} << 8 | head[3];
-    if (length == 0 || length > kLongestMessage) return kUsage;
+    if (length == 0 || length > tony::hadoop::kLongestGssMessage) return kUsage;
     std::string message(length, '\0');
     if (!ReadAll(message.data(), message.size())) return kUsage;
     const Answer answer = context.Reply(message[0], std::string_view(message).substr(1));
     if (answer.letter == 0) return kUsage;
-    if (!WriteAll(Message(answer))) return 0;
+    if (!WriteAll(tony::hadoop::GssMessage(answer.letter, answer.bytes))) return 0;
   }
   return 0;
 }

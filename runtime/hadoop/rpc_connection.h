@@ -83,7 +83,8 @@ struct SimpleUser {
 struct KerberosUser {
   // The principal that the site files give to the server, such as "rm/_HOST@EXAMPLE.ORG".
   std::string server;
-  // The user whom this user impersonates, if the server allows it (hadoop.proxyuser.*). Empty: nobody.
+  // The name of another user, as whom this user acts if the server allows it (hadoop.proxyuser.*). Empty: the user acts
+  // as himself.
   std::string proxied = {};
 };
 using RpcIdentity = std::variant<SimpleUser, Token, KerberosUser>;
