@@ -92,6 +92,7 @@ struct Told {
   Command::Kind kind = Command::Kind::kNone;
   Generation generation;
   int next = 0;  // for kNext: the attempt's number
+  Duration grace{0};
 };
 // A call of this attempt's executor has reached the AM.
 struct AmHeard {

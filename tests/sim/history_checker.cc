@@ -224,6 +224,7 @@ void HistoryChecker::On(const Told& e) {
     case Command::Kind::kStop: {
       const bool written = rules_.verdict() || rules_.IsToStop(e.attempt);
       attempts_[e.attempt].told_unwritten |= !written;
+      attempts_[e.attempt].told_grace = std::max(attempts_[e.attempt].told_grace, e.grace);
       const auto replaced = replaced_.find(e.epoch);
       const bool stuck = replaced == replaced_.end() ? stuck_ : replaced->second.stuck;
       return Expect(written || stuck, who + " is told to stop, which is not in the journal");

@@ -69,6 +69,8 @@ class HistoryChecker {
     PublishedValues published;
     // An AM told the attempt to stop before that decision was in the journal.
     bool told_unwritten = false;
+    // The longest grace with which an AM told the attempt to stop. The journal may lack it.
+    Duration told_grace{0};
     // The time at which the attempt was given up while its process ran.
     std::optional<Instant> given_up;
     // The time at which the scheduler reported the container's end although the container still ran.

@@ -298,7 +298,8 @@ void HistoryChecker::CheckRanNoLonger(const AttemptId& id, const Attempt& attemp
   const Duration most = spec_.timers.execution_limit;
   if (most.count() == 0 || attempt.executor.died) return;
   const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - attempt.last_start);
-  const Duration limit = Faster(most + rules_.LongestGrace(id)) + kDyingTakes + stalled;
+  const Duration grace = std::max(rules_.LongestGrace(id), attempt.told_grace);
+  const Duration limit = Faster(most + grace) + kDyingTakes + stalled;
   Expect(now_ - attempt.last_start <= limit, ToString(id) + " ran longer than it may");
 }
 

@@ -268,7 +268,7 @@ void SimulatedAm::Park(const CallId& call, const AttemptId& attempt, int64_t sin
 }
 
 void SimulatedAm::Answer(const CallId& call, const AttemptId& attempt, const Command& command) {
-  stage_.Add(Told{epoch_, attempt, command.kind, command.generation, command.attempt});
+  stage_.Add(Told{epoch_, attempt, command.kind, command.generation, command.attempt, command.grace});
   network_.Answer(call, command);
 }
 
