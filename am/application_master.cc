@@ -42,7 +42,9 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
               }),
       log_relay_(loop_, {[this](const TaskId& task) { AskForLogs(task); },
                          [this](const AttemptId& attempt) { return IsFinal(job_.StateOf(attempt)); }}),
-      checkpoint_reader_(loop_, std::move(parts.checkpoints), submission_, job_.spec().checkpoint) {
+      checkpoint_reader_(loop_, std::move(parts.checkpoints), submission_, job_.spec().checkpoint),
+      tokens_(std::move(parts.tokens)),
+      store_tokens_(std::move(parts.store_tokens)) {
   journal_.SetFailureCallback([this](const std::string& why) { OnJournalTrouble(why); });
 }
 
@@ -176,13 +178,14 @@ void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command
   // The command is read now, before later steps change it, because the decisions of later steps may not be on disk when
   // this call is answered.
   const SendCommand now = job_.Tell(caller.attempt);
-  Observe(AwaitCall{caller}, [this, since, reply, now](const std::optional<Refusal>& refusal) {
+  Observe(AwaitCall{caller}, [this, since, reply, now, tokens = caller.tokens](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     parked_.ParkAwait(now.attempt, since, reply);
     // SendQueuedCommands() sends the command only while this AM is the leader.
     tells_.push_back(now);
     if (!tell_timer_) SendQueuedCommands();
     AskForLogs(now.attempt.task);
+    SendTokensIfOlder(now.attempt, tokens);
   });
 }
 
@@ -211,6 +214,34 @@ void ApplicationMaster::AskForLogs(const TaskId& task) {
   const auto attempt = parked_.AttemptAwaiting(task);
   std::vector<LogAsk> asks = attempt ? log_relay_.TakeAsks(task) : std::vector<LogAsk>();
   if (!asks.empty()) parked_.AskForLogs(*attempt, std::move(asks));
+}
+
+// Answers the executor's parked Await call with the newest tokens of the cluster, if the executor has older ones. Does
+// nothing if that call has just been answered, because the executor names its tokens again in its next call.
+void ApplicationMaster::SendTokensIfOlder(const AttemptId& attempt, int64_t number) {
+  if (number < tokens_.number) parked_.SendTokens(attempt, tokens_);
+}
+
+// A push is taken even while this AM cannot write its journal or is not the leader, because the lack of valid tokens may
+// be the cause.
+void ApplicationMaster::PushTokens(const std::string& token, const ClusterTokens& tokens, Reply<TokensReply> reply) {
+  if (!Knows(token)) return reply.Refuse(RefusalReason::kBadToken, "the token does not belong to this job");
+  if (tokens_.number == 0)
+    return reply.Refuse(RefusalReason::kBadRequest, "the job uses no tokens, because its cluster has no Kerberos");
+  const Status taken = TakeTokens(tokens);
+  if (!taken.ok()) return reply.Refuse(RefusalReason::kBadRequest, taken.error().message);
+  reply.Success({.taken = tokens.number == tokens_.number, .until = tokens_.until});
+}
+
+Status ApplicationMaster::TakeTokens(const ClusterTokens& tokens) {
+  if (tokens.number <= tokens_.number) return Ok();
+  TRY(store_tokens_(tokens));
+  tokens_ = tokens;
+  LogInfo(StrCat("a client has pushed tokens of the cluster, which are valid until ", ToIso8601(tokens.until)));
+  parked_.SendTokensToAll(tokens_);
+  PushUnversionedStatus();
+  StatusChanged();
+  return Ok();
 }
 
 void ApplicationMaster::SendLog(const Caller& caller, int64_t id, std::vector<LogNews> news,
@@ -448,6 +479,7 @@ JobStatus ApplicationMaster::Snapshot() const {
   status.tracking_url = tracking_url_;
   status.delay = pending_reason_;
   status.trouble = trouble_;
+  if (tokens_.number > 0) status.tokens_until = tokens_.until;
   if (job_.Ended() && !end_told_) {
     status.state = ToString(JobState::kStopping);
     status.verdict.reset();

@@ -50,6 +50,11 @@ struct ApplicationMasterParts {
     Duration killed, otherwise;
   };
   std::optional<Patience> patience = std::nullopt;
+  // The tokens with which the job's programs call the cluster at the start of this AM. number 0: the cluster needs no
+  // tokens, and pushed tokens are refused.
+  ClusterTokens tokens = {};
+  // Stores pushed tokens, so that this AM, its next process and new containers use them. An error refuses the push.
+  std::function<Status(const ClusterTokens&)> store_tokens = {};
 };
 
 class ApplicationMaster : public AmService {
@@ -66,6 +71,9 @@ class ApplicationMaster : public AmService {
   std::optional<AttemptId> UnendedIn(const ContainerId& container) const;
   // Returns true if a decision of the job has given the container to an attempt.
   bool Knows(const ContainerId& container) const { return job_.AttemptIn(container).has_value(); }
+
+  // Uses newer tokens of the cluster; older ones are ignored. Returns the error of `store_tokens`.
+  Status TakeTokens(const ClusterTokens& tokens);
 
   // Returns the status for the job's page; counts as client activity.
   JobStatus ShowStatus();
@@ -84,6 +92,7 @@ class ApplicationMaster : public AmService {
   void Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
   void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
   void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) override;
+  void PushTokens(const std::string& token, const ClusterTokens& tokens, Reply<TokensReply> reply) override;
 
  private:
   using Answer = std::function<void(const std::optional<Refusal>&)>;
@@ -104,6 +113,7 @@ class ApplicationMaster : public AmService {
   void KeepLogs(const AttemptId& attempt, std::vector<LogExcerpt> logs);
   bool IsUnended(const AttemptId& attempt) const;
   void AskForLogs(const TaskId& task);
+  void SendTokensIfOlder(const AttemptId& attempt, int64_t number);
   void KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then);
   void Tell(const SendCommand& order);
   void SendDelayedReleases();
@@ -179,6 +189,8 @@ class ApplicationMaster : public AmService {
   LogRelay log_relay_;
   CheckpointReader checkpoint_reader_;
   int first_looks_ = 0;
+  ClusterTokens tokens_;  // the newest ones
+  const std::function<Status(const ClusterTokens&)> store_tokens_;
   Scheduler* scheduler_ = nullptr;
   std::function<void()> on_end_;
   // False from SchedulerLost until SchedulerReached, i.e. while the scheduler cannot reach the arbiter, which confirms

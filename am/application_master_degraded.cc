@@ -145,6 +145,7 @@ void ApplicationMaster::AwaitWhileDegraded(const Caller& caller, int64_t since, 
   });
   if (!unwritten || IsUrgent(now)) Tell(now);
   AskForLogs(caller.attempt.task);
+  SendTokensIfOlder(caller.attempt, caller.tokens);
 }
 
 Duration ApplicationMaster::LongestWatch() const {

@@ -61,6 +61,15 @@ void ParkedCalls::AskForLogs(const AttemptId& attempt, std::vector<LogAsk> asks)
   await->reply.Success({.logs = std::move(asks)});
 }
 
+void ParkedCalls::SendTokens(const AttemptId& attempt, const ClusterTokens& tokens) {
+  const auto found = awaits_.find(attempt);
+  if (found != awaits_.end()) TakeAwait(attempt, found->second->id)->reply.Success({.tokens = tokens});
+}
+
+void ParkedCalls::SendTokensToAll(const ClusterTokens& tokens) {
+  for (const auto& [attempt, await] : std::exchange(awaits_, {})) await->reply.Success({.tokens = tokens});
+}
+
 void ParkedCalls::Tell(const AttemptId& attempt, const Command& command) {
   const auto found = awaits_.find(attempt);
   if (found == awaits_.end() || command.number <= found->second->since) return;

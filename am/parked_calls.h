@@ -33,6 +33,9 @@ class ParkedCalls {
   std::optional<AttemptId> AttemptAwaiting(const TaskId& task) const;
   // Answers the attempt's Await with log requests. The executor calls Await again.
   void AskForLogs(const AttemptId& attempt, std::vector<LogAsk> asks);
+  // Answers the attempt's Await, or all Await calls, with tokens for the cluster. The executors call Await again.
+  void SendTokens(const AttemptId& attempt, const ClusterTokens& tokens);
+  void SendTokensToAll(const ClusterTokens& tokens);
   // Answers the attempt's Await if the command's number is greater than its `since`.
   void Tell(const AttemptId& attempt, const Command& command);
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "am/journal.h"
 #include "am/record_journal.h"
 #include "am/replay.h"
+#include "am/token_wait.h"
 #include "am/yarn_supervisor.h"
 #include "runtime/base/check.h"
 #include "runtime/base/event_loop.h"
@@ -37,6 +39,7 @@
 #include "runtime/records/job_records.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/yarn/cluster_login.h"
+#include "runtime/yarn/cluster_tokens.h"
 #include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/executor_context.h"
 #include "runtime/yarn/hdfs_sources.h"
@@ -74,8 +77,31 @@ struct Container {
   // The other credentials, which are for the executors' tasks. They contain neither the ResourceManager's token nor the
   // AM's own secrets.
   hadoop::Credentials others;
+  std::string token_file;
+  ClusterTokens tokens;  // the cluster's tokens among `others`
   MasterLaunch launch;
 };
+
+// Reads the token file. An earlier AM process of this container may have put fresh tokens into it.
+Status ReadTokens(Container& container) {
+  TRY_ASSIGN(const std::string bytes, ReadFile(container.token_file));
+  TRY_ASSIGN(const hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
+  TRY_ASSIGN(container.launch, MasterLaunchIn(credentials));
+  TRY_ASSIGN(container.identity, RmIdentityOf(container.cluster));
+  container.others = {};
+  for (const auto& [alias, token] : credentials.tokens) {
+    if (token.kind == "YARN_AM_RM_TOKEN") {
+      container.token = token;
+    } else {
+      container.others.tokens[alias] = token;
+    }
+  }
+  if (container.token.kind.empty())
+    return InvalidError(container.token_file, ": the file has no token for the ResourceManager");
+  container.tokens = ClusterTokensIn(credentials);
+  if (container.tokens.number > 0) TRY(AddTo(container.others, container.tokens));
+  return Ok();
+}
 
 Result<Container> ReadContainer() {
   Container container;
@@ -91,19 +117,7 @@ Result<Container> ReadContainer() {
   const auto own = hadoop::ParseContainerId(id);
   if (!own) return InvalidError("CONTAINER_ID: \"", id, "\" is not the id of a container");
   container.attempt = own->attempt.number;
-  TRY_ASSIGN(const std::string file, VariableOfContainer("HADOOP_TOKEN_FILE_LOCATION"));
-  TRY_ASSIGN(const std::string bytes, ReadFile(file));
-  TRY_ASSIGN(hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
-  TRY_ASSIGN(container.launch, MasterLaunchIn(credentials));
-  TRY_ASSIGN(container.identity, RmIdentityOf(container.cluster));
-  for (const auto& [alias, token] : credentials.tokens) {
-    if (token.kind == "YARN_AM_RM_TOKEN") {
-      container.token = token;
-    } else {
-      container.others.tokens[alias] = token;
-    }
-  }
-  if (container.token.kind.empty()) return InvalidError(file, ": the file has no token for the ResourceManager");
+  TRY_ASSIGN(container.token_file, VariableOfContainer("HADOOP_TOKEN_FILE_LOCATION"));
   return container;
 }
 
@@ -240,15 +254,18 @@ class Master {
                               .epoch = epoch_,
                               .job = std::move(job),
                               .journal = *opened.journal,
-                              .calls = calls});
+                              .calls = calls,
+                              .tokens = container_.tokens,
+                              .store_tokens = [this](const ClusterTokens& tokens) { return StoreTokens(tokens); }});
     opened.journal->SetSealCallback([this] { LeaveBecause(kSealed); });
     LookForSeal(calls, JournalOf(container_.cluster, records_.job()));
+    if (container_.tokens.number > 0) LookForTokens(calls, master);
     TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(container_.launch.secrets.tls));
     TRY_ASSIGN(
         const auto server,
         StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .inherited = sockets_.rpc.get(), .tls = tls}, master));
     const Endpoint at{container_.host, std::get<Endpoint>(server->addresses().front()).port};
-    TRY_ASSIGN(ExecutorInputs shipment, ShipmentFor(spec, at));
+    TRY_ASSIGN(shipment_, ShipmentFor(spec, at));
     TRY_ASSIGN(const std::unique_ptr<LivePage> page, OpenPage(at, spec.yarn.view_acl));
     YarnScheduler scheduler(
         {.loop = loop_,
@@ -266,8 +283,8 @@ class Master {
                master.OnScheduler(std::move(event));
                if (leads) process_.ReportLeader();
              },
-         .context = [shipment = std::move(shipment)](const ContainerId&, const ExecutorLaunch& launch,
-                                                     const std::string&) { return ContextOf(shipment, launch); },
+         .context = [this](const ContainerId&, const ExecutorLaunch& launch,
+                           const std::string&) { return ContextOf(*shipment_, launch); },
          .over = [this](const std::string& reason) { LeaveBecause(reason); },
          .list_nodes = [this](YarnSchedulerInputs::OnNodes done) { rm_.RunningNodes(std::move(done)); },
          .read_queue = [this](const std::string& queue,
@@ -297,9 +314,53 @@ class Master {
     return over_.empty() ? 0 : kAttemptIsOver;
   }
 
+  // Waits for fresh tokens, because this AM cannot read the journal without valid ones. Meanwhile the AM stays registered
+  // with the ResourceManager, which tells clients where to push the tokens. The next process of this container leads the
+  // job with them, and with the state that this process saves. Returns the error or the exit code with which this process
+  // then exits.
+  Result<int> AwaitTokens(const Error& why) {
+    LogWarn(StrCat("the application master waits for fresh tokens: ", why.message));
+    StopLooking();
+    const auto tls = MakeTlsServer(container_.launch.secrets.tls);
+    if (!tls.ok()) return tls.error();
+    TokenWait wait({.job_token = container_.launch.secrets.token,
+                    .epoch = epoch_,
+                    .reason = StrCat("the application master waits for fresh tokens of the cluster (tony credentials push ",
+                                     records_.job().value, "): ", why.message),
+                    .tokens = container_.tokens,
+                    .store = [this](const ClusterTokens& tokens) { return ReplaceTokens(container_.token_file, tokens); },
+                    .on_tokens = [this] { loop_.Stop(); }},
+                   loop_);
+    const auto server =
+        StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .inherited = sockets_.rpc.get(), .tls = *tls}, wait);
+    if (!server.ok()) return server.error();
+    const int port = std::get<Endpoint>((*server)->addresses().front()).port;
+    YarnScheduler scheduler({.loop = loop_,
+                             .names = names_,
+                             .resource_managers = container_.cluster.schedulers,
+                             .token = container_.token,
+                             .address = {container_.host, port, ""},
+                             .user = container_.cluster.user,
+                             .am_lease = Timers().am_lease,
+                             .sink =
+                                 [this](const SchedulerEvent& event) {
+                                   if (std::holds_alternative<SchedulerReached>(event)) process_.ReportLeader();
+                                 },
+                             .context = {},
+                             .over = [this](const std::string& reason) { LeaveBecause(reason); },
+                             .earlier = EarlierState(),
+                             .save = SaveState,
+                             .is_known = [](const ContainerId&) { return true; }});
+    ShowLife();
+    loop_.Run();
+    if (!over_.empty()) return kAttemptIsOver;
+    return UnavailableError("a client has pushed fresh tokens; the next process leads the job with them");
+  }
+
   // Ends the application as failed, because no AM can lead this job. A client writes the job's final status later.
   void EndJob(const std::string& reason) {
     LogError(StrCat("the job ends: ", reason));
+    StopLooking();
     YarnScheduler scheduler({.loop = loop_,
                              .names = names_,
                              .resource_managers = container_.cluster.schedulers,
@@ -318,6 +379,15 @@ class Master {
   }
 
  private:
+  // Called by the AM with tokens that a client has pushed. Calls of HDFS read the token file each time.
+  Status StoreTokens(const ClusterTokens& tokens) {
+    TRY(AddTo(shipment_->credentials, tokens));
+    TRY(ReplaceTokens(container_.token_file, tokens));
+    TRY_ASSIGN(const hadoop::RpcIdentity identity, RmIdentityOf(container_.cluster));
+    if (const auto* token = std::get_if<hadoop::Token>(&identity)) rm_.Use(*token);
+    return Ok();
+  }
+
   void ShowLife() {
     process_.ShowLife();
     life_timer_ = loop_.After(SupervisedProcess::kShowLifeEvery, [this] { ShowLife(); });
@@ -402,6 +472,27 @@ class Master {
     });
   }
 
+  // Reads regularly the tokens of a client that could not reach this AM.
+  void LookForTokens(RecordCalls& calls, ApplicationMaster& master) {
+    token_timer_ = loop_.After(kCheckInterval, [this, &calls, &master] {
+      calls.Ask([](const JobRecords& records) { return records.store().Get(kTokensRecord); },
+                [this, &calls, &master](const Result<std::optional<StoredRecord>>& record) {
+                  LookForTokens(calls, master);
+                  if (!record.ok() || !*record) return;
+                  const auto credentials = hadoop::DecodeCredentials((*record)->bytes);
+                  const Status taken =
+                      credentials.ok() ? master.TakeTokens(ClusterTokensIn(*credentials)) : credentials.status();
+                  if (!taken.ok()) LogWarn(StrCat("the pushed tokens cannot be used: ", taken.error().message));
+                });
+    });
+  }
+
+  // Must be called before the loop runs after Rule(), whose local objects the timers use.
+  void StopLooking() {
+    look_timer_.reset();
+    token_timer_.reset();
+  }
+
   void LeaveBecause(const std::string& reason) {
     over_ = reason;
     LogWarn(StrCat("the application master exits: ", reason));
@@ -418,19 +509,21 @@ class Master {
   const Epoch epoch_;
   HostResolver names_;
   hadoop::RmClient rm_;
+  std::optional<ExecutorInputs> shipment_;
   // The reason why this attempt is over; empty while the attempt runs.
   std::string over_;
-  EventLoop::Timer look_timer_, life_timer_;
+  EventLoop::Timer look_timer_, life_timer_, token_timer_;
 };
 
 Result<int> Run(const LastWords& last_words) {
-  TRY_ASSIGN(const Container container, ReadContainer());
+  TRY_ASSIGN(Container container, ReadContainer());
   AttemptSockets sockets;
   TRY_ASSIGN(sockets.rpc, ListenOn({kEverywhere, 0}));
   if (!container.cluster.rm_web.empty()) {
     TRY_ASSIGN(sockets.page, ListenOn({kEverywhere, 0}));
   }
   TRY_ASSIGN(const SupervisedProcess process, Supervise());
+  TRY(ReadTokens(container));
   EventLoop loop;
   // A client ends a job by a kill request. A NodeManager sends KILL after TERM anyway, so signals are ignored.
   const auto signals =
@@ -438,6 +531,8 @@ Result<int> Run(const LastWords& last_words) {
   Master master(loop, container, sockets, process, last_words);
   auto ended = process.end_job().empty() ? WithoutThrowing([&] { return master.Rule(); })
                                          : Result<int>(Error{ErrorCode::kInvalid, process.end_job()});
+  if (!ended.ok() && container.tokens.number > 0 && IsTokenRefused(ended.error()))
+    ended = master.AwaitTokens(ended.error());
   if (ended.ok()) return ended;
   process.ReportError(ended.error().message);
   if (EndsTheJob(ended.error().code)) master.EndJob(ended.error().message);

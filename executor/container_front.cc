@@ -21,6 +21,7 @@
 #include "runtime/os/process_tree.h"
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/record_store.h"
+#include "runtime/yarn/cluster_tokens.h"
 
 namespace tony::executor {
 namespace {
@@ -111,6 +112,7 @@ Result<ContainerPlace> CreateContainerFolder(const fs::path& logs) {
   TRY_ASSIGN(const std::string host, VariableOfContainer("NM_HOST"));
   TRY_ASSIGN(const std::string bytes, ReadFile(credentials));
   TRY_ASSIGN(const ContainerLaunch launch, LaunchIn(bytes));
+  TRY_ASSIGN(const hadoop::Credentials decoded, hadoop::DecodeCredentials(bytes));
   std::error_code error;
   const fs::path here = fs::current_path(error);
   if (error) return FileError(ErrorCode::kUnavailable, "find", "the container's folder", error.value());
@@ -120,7 +122,7 @@ Result<ContainerPlace> CreateContainerFolder(const fs::path& logs) {
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   TRY(LayLogs(AttemptFolder(place, launch.attempt), logs, spec.ProcessesOf(launch.attempt.task.role)));
   return ContainerPlace{records,      launch.attempt,    {container}, host, launch.secrets.tls,
-                        launch.lease, launch.lease_place};
+                        launch.lease, launch.lease_place, credentials, ClusterTokensIn(decoded).number};
 }
 
 Status CreateLaterLogs(const AttemptId& later, const fs::path& folder, const fs::path& logs, int processes) {

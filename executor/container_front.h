@@ -35,6 +35,9 @@ struct ContainerPlace {
   // The AM that started this container, and where later AMs record their addresses.
   LeaseRecord lease;
   LeasePlace lease_place;
+  // The container's token file, and the number of its ClusterTokens; 0: the file has none.
+  std::filesystem::path token_file;
+  int64_t tokens = 0;
 };
 
 // Creates the job's folder in this process's working directory. The contents come from $CONTAINER_ID, from $NM_HOST,

@@ -122,6 +122,16 @@ OnAnswer<T> Executor::Answered(OnSuccess on_success) {
   };
 }
 
+// The number is stored even if the file cannot be written, because the AM would send the same tokens again at once. The
+// next push gives the file another chance.
+void Executor::TakeTokens(const ClusterTokens& tokens) {
+  if (!surroundings_.replace_tokens || tokens.number <= surroundings_.tokens) return;
+  surroundings_.tokens = tokens.number;
+  const Status replaced = surroundings_.replace_tokens(tokens);
+  if (!replaced.ok()) return LogWarn(StrCat("the tokens of the cluster cannot be replaced: ", replaced.error().message));
+  LogInfo(StrCat("the tokens of the cluster are replaced by tokens that end at ", ToIso8601(tokens.until)));
+}
+
 // Logs a reason only when it changes, because a search can last for minutes.
 void Executor::LogDisconnectReason(const std::string& disconnected) {
   if (std::exchange(last_disconnected_, disconnected) != disconnected) LogInfo(disconnected);
@@ -145,9 +155,11 @@ void Executor::Perform(const SendRegister& action) {
 
 void Executor::Perform(const SendAwait& action) {
   caller_ = action.caller;
-  surroundings_.am.Await(action.caller, action.since,
+  caller_.tokens = surroundings_.tokens;
+  surroundings_.am.Await(caller_, action.since,
                          Answered<Command>([this](int64_t link, const Command& command) -> Event {
                            if (link == link_) log_answers_.Take(command.logs);
+                           if (link == link_ && command.tokens) TakeTokens(*command.tokens);
                            return CommandReceived{link, command};
                          }));
 }

@@ -52,6 +52,10 @@ struct ExecutorParts {
   LeaseReader* lease = nullptr;
   // Creates the log files of an attempt that follows another one. Empty: the attempt's processes create them.
   std::function<Status(const AttemptId&, const std::filesystem::path& folder)> make_logs = {};
+  // The number of the ClusterTokens that the task finds in its container, and a function that replaces them. 0: the job
+  // uses no such tokens.
+  int64_t tokens = 0;
+  std::function<Status(const ClusterTokens&)> replace_tokens = {};
 };
 
 // Loop thread only. The executor's process is a subreaper, and all of its children belong to the task. Every descendant
@@ -92,6 +96,7 @@ class Executor {
   OnAnswer<T> Answered(OnSuccess on_success);
   std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
   std::vector<LogExcerpt> LogsToReport(const Outcome& outcome) const;
+  void TakeTokens(const ClusterTokens& tokens);
   void LogDisconnectReason(const std::string& disconnected);
   Event LeaseNow();
   Result<std::vector<ProcessSpec>> Prepare(const StartProcesses& action);

@@ -29,6 +29,7 @@
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/start_program.h"
+#include "runtime/yarn/cluster_tokens.h"
 
 namespace tony::executor {
 namespace {
@@ -46,6 +47,9 @@ struct Arguments {
   // The AM that started a container of YARN, and where later AMs record their addresses.
   LeaseRecord lease{};
   LeasePlace lease_place{};
+  // The container's token file, and the number of its ClusterTokens.
+  std::filesystem::path token_file{};
+  int64_t tokens = 0;
 };
 
 // Kills the tree of a task shortly after SIGTERM, because a NodeManager regards a container as ended 250 ms after its
@@ -76,7 +80,8 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
     TRY_ASSIGN(ContainerPlace place, CreateContainerFolder(arguments[1]));
     TRY_ASSIGN(MakeChannel tls, MakeTlsClient(place.tls));
     return Arguments{place.records, place.attempt,  place.container, place.host,
-                     arguments[1],  std::move(tls), place.lease,     place.lease_place};
+                     arguments[1],  std::move(tls), place.lease,     place.lease_place,
+                     place.token_file, place.tokens};
   }
   if (arguments.size() != 4 && arguments.size() != 5) return usage;
   const std::string host = arguments.size() == 5 ? arguments[4] : kLoopback;  // release 0.1 passes no HOST
@@ -91,7 +96,8 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
 }
 
 Result<int> Run(const Arguments& arguments) {
-  const auto& [records, attempt, container, host, container_logs, tls, lease, lease_place] = arguments;
+  const auto& [records, attempt, container, host, container_logs, tls, lease, lease_place, token_file, tokens] =
+      arguments;
   const bool in_container = !container_logs.empty();
   const auto lock = LockAttempt(AttemptFolder(records.place(), attempt));
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) {
@@ -123,6 +129,9 @@ Result<int> Run(const Arguments& arguments) {
                       &reserved,
                       in_container,
                       lease_reader ? &*lease_reader : nullptr};
+  parts.tokens = tokens;
+  if (tokens > 0)
+    parts.replace_tokens = [file = token_file](const ClusterTokens& fresh) { return ReplaceTokens(file, fresh); };
   if (in_container)
     parts.make_logs = [logs = container_logs, processes_each = spec.ProcessesOf(attempt.task.role)](
                           const AttemptId& later, const std::filesystem::path& folder) {

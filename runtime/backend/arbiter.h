@@ -13,6 +13,7 @@
 #include <string>
 
 #include "runtime/base/result.h"
+#include "runtime/job/executor_protocol.h"
 #include "runtime/job/job_status.h"
 #include "runtime/net/frame_connection.h"
 #include "runtime/records/job_records.h"
@@ -77,6 +78,16 @@ class Arbiter {
   // the conditions of the kill. The call waits at most a few seconds, may be repeated, and may be made on any thread.
   // Returns false if only keepers end the jobs of this backend.
   virtual Result<bool> EndInScheduler(const JobId&, const std::string& /*reason*/) const { return false; }
+  // Gets fresh tokens of the cluster for a job, and the address of the job's AM, as the scheduler knows it (nullopt: no AM
+  // runs now). Waits for the cluster. nullopt: the job uses no tokens. kNotFound: the job has ended. kNotPermitted: the
+  // user of this process gets no tokens, for example because the Kerberos ticket has ended.
+  struct TokenPush {
+    ClusterTokens tokens;
+    std::optional<Address> am;
+  };
+  virtual Result<std::optional<TokenPush>> PrepareTokenPush(const JobRecords&) const {
+    return std::optional<TokenPush>();
+  }
   // Returns a text for people that says where to find the reason why the job's keeper does not stay alive, and contains
   // the keeper's last log line.
   virtual std::string KeeperFailureHint(const JobRecords& records) const = 0;

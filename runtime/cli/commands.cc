@@ -229,6 +229,10 @@ std::vector<Verb> Verbs() {
                 kJson}),
       MakeVerb(RunAck, "ack", "JOB", 1, 1, "record that the result of an ended job has been consumed",
                {{"owner", kValue, "TOKEN", "token of the job's newest owner"}, kJson}),
+      MakeVerb(RunCredentials, "credentials", "push JOB", 2, 2,
+               "give a running job fresh Kerberos tokens of its cluster; commands that wait for the job do so by "
+               "themselves",
+               {kJson}),
       MakeVerb(RunFind, "find", "", 0, 0, "find the job of a request",
                {{"request-id", kValue, "ID", "request id of the submit"}, kJson}),
       MakeVerb(RunRecover, "recover", "[JOB]", 0, 1,

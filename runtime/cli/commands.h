@@ -17,6 +17,7 @@ Result<int> RunList(const CommandLine& line);
 Result<int> RunWait(const CommandLine& line);
 Result<int> RunKill(const CommandLine& line);
 Result<int> RunAck(const CommandLine& line);
+Result<int> RunCredentials(const CommandLine& line);
 Result<int> RunFind(const CommandLine& line);
 Result<int> RunRecover(const CommandLine& line);
 Result<int> RunWatch(const CommandLine& line);

@@ -213,6 +213,9 @@ std::string JobText(const KnownStatus& known, const JobRecords& records, Instant
   text += tags;
   if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
   if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
+  if (status.tokens_until)
+    text += StrCat("  the cluster's tokens of this job end in ", HumanDuration(*status.tokens_until - now), ", at ",
+                   ToIso8601(*status.tokens_until), "\n");
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  degraded: ", status.trouble, "\n");
   if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");

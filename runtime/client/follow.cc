@@ -50,7 +50,12 @@ Duration WithJitter(Duration pause) {
 }  // namespace
 
 Follower::Follower(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, FollowSink sink)
-    : loop_(loop), records_(records), launcher_(launcher), sink_(std::move(sink)), pause_(kFirstPause) {}
+    : loop_(loop),
+      records_(records),
+      launcher_(launcher),
+      sink_(std::move(sink)),
+      token_pusher_(loop, records, launcher, sink_.on_note),
+      pause_(kFirstPause) {}
 
 void Follower::Start(Duration patience, Duration usage_interval) {
   usage_interval_ = usage_interval;
@@ -120,6 +125,7 @@ void Follower::OnFolderChange() {
 bool Follower::CheckStatusFile() {
   const auto status = records_.ReadStatus();
   if (!status.ok() || !*status) return false;
+  token_pusher_.See(**status);
   if (HasEnded(**status)) {
     End(**status);
     return true;
@@ -276,6 +282,7 @@ void Follower::OnStatus(const JobStatus& status) {
   keepers_started_ = 0;
   wait_told_.clear();
   last_ = status;
+  token_pusher_.See(status);
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
   // The AM reports the end, so the folder need not be watched any more. Closing the watch blocks for 15 ms. The watch

@@ -31,6 +31,7 @@
 #include "runtime/backend/am_launcher.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/client/am_conversation.h"
+#include "runtime/client/token_pusher.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
 
@@ -112,6 +113,7 @@ class Follower {
   const JobRecords records_;
   AmLauncher& launcher_;
   const FollowSink sink_;
+  TokenPusher token_pusher_;
   State state_ = State::kSearching;
   std::unique_ptr<EventLoop::Handle> watch_;
   EventLoop::Timer timer_;  // timer of the current state

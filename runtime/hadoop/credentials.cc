@@ -253,6 +253,19 @@ std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, con
   return found;
 }
 
+std::optional<TokenDates> DatesOf(const Token& token) {
+  if (token.kind != kHdfsTokenKind) return std::nullopt;
+  ByteReader from(token.identifier);
+  // The version is followed by owner, renewer and real user.
+  bool whole = from.Byte().has_value();
+  for (int i = 0; i < 3; ++i) whole = whole && from.VintBytes();
+  const auto issued = whole ? from.Vint() : std::nullopt;
+  const auto longest = issued ? from.Vint() : std::nullopt;
+  constexpr int64_t kLatest = int64_t{1} << 50;
+  if (!longest || *issued < 0 || *longest < *issued || *longest > kLatest) return std::nullopt;
+  return TokenDates{FromMillis(*issued), FromMillis(*longest)};
+}
+
 std::string TextOf(const Token& token) {
   std::string bytes;
   for (const std::string& part : {token.identifier, token.password, token.kind, token.service})

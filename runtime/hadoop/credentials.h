@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 
 namespace tony::hadoop {
 
@@ -70,6 +71,16 @@ inline constexpr char kHdfsTokenKind[] = "HDFS_DELEGATION_TOKEN";
 std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, const std::set<std::string>& services);
 // The kind of a token for clients of the ResourceManager.
 inline constexpr char kRmTokenKind[] = "RM_DELEGATION_TOKEN";
+
+// The times in the identifier of a delegation token, by the clock of its issuer.
+struct TokenDates {
+  Instant issued{};
+  // Nobody can renew the token beyond this time.
+  Instant longest{};
+};
+// Returns the dates of a token for HDFS (AbstractDelegationTokenIdentifier). nullopt: the token is of another kind, or its
+// identifier is malformed.
+std::optional<TokenDates> DatesOf(const Token& token);
 
 // Returns the token as text of letters, digits, "-" and "_", in which web servers send and receive it
 // (Token.encodeToUrlString).

@@ -77,11 +77,13 @@ Result<std::string> LocationIn(const HttpResponse& response, const std::string& 
 class WebHdfs::Steps : public EventLoop::Handle {
  public:
   WebHdfs::Handle running;
+  std::string token;    // the token of the call that is running; empty: none
+  std::string refused;  // the token that a NameNode has refused
 };
 
 WebHdfs::WebHdfs(EventLoop& loop, Options options) : loop_(loop), options_(std::move(options)), http_(loop) {}
 
-Result<HttpCall> WebHdfs::CallFor(const Operation& operation, const std::string& base) const {
+Result<HttpCall> WebHdfs::CallFor(Steps& steps, const Operation& operation, const std::string& base) const {
   HttpCall call;
   call.method = operation.method;
   call.url = StrCat(base, "/webhdfs/v1", EscapedPath(operation.path), "?op=", operation.name);
@@ -89,8 +91,8 @@ Result<HttpCall> WebHdfs::CallFor(const Operation& operation, const std::string&
     TRY_ASSIGN(std::string header, NegotiateHeader(HostOfUrl(base), options_.limits.stalled));
     call.headers.emplace_back("Authorization", std::move(header));
   } else if (options_.token) {
-    TRY_ASSIGN(const std::string token, options_.token());
-    call.url += StrCat("&delegation=", token);
+    TRY_ASSIGN(steps.token, options_.token(steps.refused));
+    call.url += StrCat("&delegation=", steps.token);
   } else if (!options_.user.empty()) {
     call.url += StrCat("&user.name=", Escaped(options_.user));
   }
@@ -106,14 +108,15 @@ WebHdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpRespons
   return steps;
 }
 
-// Sends a call to the NameNode that is probably active, and then to at most `tries` - 1 others.
+// Sends a call to the NameNode that is probably active, and then to at most `tries` - 1 others. A NameNode that refuses
+// the token gets the call once more if there is another token.
 void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries,
                           const Done<Result<HttpResponse>>& done) {
   // All clients of this process begin with the NameNode that was active last.
   static std::atomic<size_t> active = 0;
   const size_t asked = active;
   const auto sent = std::make_shared<bool>(false);
-  auto call = CallFor(operation, options_.bases[asked % options_.bases.size()]);
+  auto call = CallFor(steps, operation, options_.bases[asked % options_.bases.size()]);
   if (!call.ok()) {
     steps.running = loop_.After(Duration(0), [done, error = call.error()] { done(error); });
     return;
@@ -127,6 +130,11 @@ void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries
     if (is_standby || (!response.ok() && response.error().code == ErrorCode::kUnavailable)) {
       size_t expected = asked;
       active.compare_exchange_strong(expected, asked + 1);
+    }
+    if (refusal && refusal->IsOfToken() && steps.refused.empty() && !steps.token.empty()) {
+      steps.refused = steps.token;
+      const auto other = options_.token(steps.refused);
+      if (other.ok() && *other != steps.refused) return AskNameNode(steps, operation, tries, done);
     }
     if (tries > 1 && (is_standby || (!response.ok() && !*sent))) return AskNameNode(steps, operation, tries - 1, done);
     done(std::move(response));
@@ -185,6 +193,12 @@ WebHdfs::Handle WebHdfs::GetToken(const std::string& renewer, const std::string&
   if (!proxied.empty()) operation.query.emplace_back("doas", proxied);
   const auto parse = [](const HttpResponse& response) { return TokenIn(response.body); };
   return Ask(operation, Parsing<Token>(operation.Subject(), false, parse, std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::RenewToken(const Token& token, Done<Result<Instant>> done) {
+  const Operation operation{"PUT", "RENEWDELEGATIONTOKEN", "/", {{"token", TextOf(token)}}, true};
+  const auto parse = [](const HttpResponse& response) { return TimeIn(response.body); };
+  return Ask(operation, Parsing<Instant>(operation.Subject(), true, parse, std::move(done)));
 }
 
 WebHdfs::Handle WebHdfs::GetHomeFolder(Done<Result<std::string>> done) {

@@ -73,8 +73,9 @@ class WebHdfs {
     // User name, which a cluster without Kerberos trusts. Not sent if `token` is set.
     std::string user;
     // Returns the text of the token (credentials.h) that proves the user's identity to a cluster with Kerberos. Called
-    // for each call, and may block.
-    std::function<Result<std::string>()> token = nullptr;
+    // for each call, and may block. `refused` is the token that a NameNode has just refused, because it has ended; empty:
+    // none. If there is no other token, the function returns the same one.
+    std::function<Result<std::string>(const std::string& refused)> token = nullptr;
     // The limit of an answer, 4 MiB, is enough for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
     HttpCallLimits limits = {.answer = 4 << 20};
   };
@@ -88,6 +89,8 @@ class WebHdfs {
   // impersonates (hadoop.proxyuser.*), unless it is empty. `renewer` is the principal that may renew the token. May block
   // while Kerberos answers.
   [[nodiscard]] Handle GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done);
+  // Renews a token whose renewer is the owner of the Kerberos ticket, and returns the time at which the token ends then.
+  [[nodiscard]] Handle RenewToken(const Token& token, Done<Result<Instant>> done);
   [[nodiscard]] Handle GetHomeFolder(Done<Result<std::string>> done);
   // Checks the user's access to `path`. `action` has the form "r-x". kNotPermitted: access is denied.
   [[nodiscard]] Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done);
@@ -124,7 +127,7 @@ class WebHdfs {
   class Steps;
   class Listing;
 
-  Result<HttpCall> CallFor(const Operation& operation, const std::string& base) const;
+  Result<HttpCall> CallFor(Steps& steps, const Operation& operation, const std::string& base) const;
   void AskNameNode(Steps& steps, const Operation& operation, size_t tries, const Done<Result<HttpResponse>>& done);
   Handle Ask(const Operation& operation, Done<Result<HttpResponse>> done);
   Handle AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done);

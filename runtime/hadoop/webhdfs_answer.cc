@@ -134,6 +134,11 @@ bool HdfsRefusal::IsAlreadyThere() const {
          (exception == "IOException" && message.find("already exists") != std::string::npos);
 }
 
+// The exception may be the cause of another one, and then stands in its message.
+bool HdfsRefusal::IsOfToken() const {
+  return exception == "InvalidToken" || message.find("SecretManager$InvalidToken") != std::string::npos;
+}
+
 Error HdfsRefusal::ToError(std::string_view subject, bool writes) const {
   const auto* meaning = std::ranges::find(kMeanings, std::string_view(exception), &Meaning::exception);
   if (exception.empty()) return {CodeOfStatus(status, writes), StrCat(subject, ": HTTP status ", status)};
@@ -202,6 +207,14 @@ Result<std::map<std::string, std::string>> XattrsIn(std::string_view text) {
     xattrs[StringAt(value, "name")] = *std::move(bytes);
   }
   return xattrs;
+}
+
+Result<Instant> TimeIn(std::string_view text) {
+  const json::value document = Parsed(text);
+  const int64_t millis = NumberAt(document, "long");
+  constexpr int64_t kLatest = int64_t{1} << 50;
+  if (millis <= 0 || millis > kLatest) return NoAnswer("long");
+  return FromMillis(millis);
 }
 
 Result<std::string> TextIn(std::string_view text, std::string_view name) {

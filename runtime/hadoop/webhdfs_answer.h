@@ -23,6 +23,8 @@ struct HdfsRefusal {
 
   // Returns true if the refusal means that the file or attribute already exists.
   bool IsAlreadyThere() const;
+  // Returns true if the refusal means that the token has ended, or that the NameNode does not know it.
+  bool IsOfToken() const;
   // Converts the refusal to an error. `subject` has the form "CREATE /a/b". `writes` is true for an operation that
   // writes.
   Error ToError(std::string_view subject, bool writes) const;
@@ -43,6 +45,8 @@ Result<HdfsListing> ListingIn(std::string_view json);
 Result<std::map<std::string, std::string>> XattrsIn(std::string_view json);
 // The kind of the token is kHdfsTokenKind, because WebHDFS and all other servers of HDFS accept the same tokens.
 Result<Token> TokenIn(std::string_view json);
+// Returns the time in the answer of RENEWDELEGATIONTOKEN.
+Result<Instant> TimeIn(std::string_view json);
 // Returns the text of the member `name`.
 Result<std::string> TextIn(std::string_view json, std::string_view name);
 

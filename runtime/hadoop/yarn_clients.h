@@ -102,6 +102,8 @@ class RmClient {
   RmClient(EventLoop& loop, HostResolver& names, std::vector<Endpoint> rms, RpcIdentity identity,
            RpcLimits limits = {});
 
+  // Uses `token` from the next connection on.
+  void Use(const Token& token) { connection_.Use(token); }
   void ReserveApplicationId(Done<NewApplication> done);
   // Submits an application. `done` receives true once the ResourceManager has accepted the application. The queue may
   // still reject it, so read the report. kNotPermitted: the queue's ACL does not admit the user.

@@ -26,6 +26,27 @@ struct Caller {
   // The newest epoch of the AM that the executor knows.
   Epoch epoch;
   std::string token;
+  // The number of the newest ClusterTokens that the executor has; 0: none.
+  int64_t tokens = 0;
+};
+
+// Tokens with which the programs of a job call the cluster. The client that watches a job pushes fresh tokens before
+// the old ones end. Never log them: a token is as good as a password.
+struct ClusterTokens {
+  // Newer tokens have a higher number; 0: no tokens.
+  int64_t number = 0;
+  // The time at which the first of the tokens ends.
+  Instant until{};
+  // The content of a token file, as hadoop::EncodeCredentials() writes it.
+  std::string bytes = {};
+  bool operator==(const ClusterTokens&) const = default;
+};
+
+// The answer to pushed tokens.
+struct TokensReply {
+  bool taken = false;  // false: the job has newer tokens
+  // The time until which the newest tokens of the job are valid.
+  Instant until{};
 };
 
 enum class Phase { kWaiting, kRunning, kStopping, kEnded };
@@ -74,6 +95,8 @@ struct Command {
   std::string reason;
   // With kNone: requests to read the task's logs.
   std::vector<LogAsk> logs = {};
+  // With kNone: tokens that replace those of the executor.
+  std::optional<ClusterTokens> tokens = std::nullopt;
   bool operator==(const Command&) const = default;
 };
 

@@ -88,6 +88,9 @@ struct JobStatus {
   std::string delay;
   // The reason why the job is degraded and has to wait, e.g. "journal: no space left on device".
   std::string trouble;
+  // The time until which the job's programs may call their cluster, because their tokens end then. Not set if the cluster
+  // needs no tokens.
+  std::optional<Instant> tokens_until;
   // The next fields, up to `planned_kill`, are about the workflow engine (Azkaban or Airflow) that submitted the job.
   RequestId request;  // empty: submitted without a request id
   // The number of the submission under its request id.
@@ -107,8 +110,9 @@ struct JobStatus {
 // Writes {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}. Times are in ISO 8601. A task's "usage" (outcome.h) stands
 // next to its "outcome". The following members are written only if they have a value: "request_id", "submission",
-// "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}, "tracking_url", "tensorboard_url", "tags",
-// "tolerated_failures" and "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"}.
+// "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}, "tracking_url", "tensorboard_url",
+// "tokens_until", "tags", "tolerated_failures" and "checkpoint":{"directory","resumed_from":{"path","step","writer",
+// "job"},"unknown"}.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

@@ -18,6 +18,7 @@
 //                      until the job ends. Any other kill is removed once the AM has journalled its result, or once the
 //                      keeper (the job's supervisor) has refused it because no AM can run any more. Clients of release
 //                      0.1 write a kill without a condition into kill-request.json
+//   tokens             tokens of the cluster that a client has pushed and the AM has not taken: a token file
 //   status.json        the status document: refreshed while the job runs, final when the job has ended
 //   acked.json         who has consumed the job's result, and when
 //   outputs            the outputs of the chief, as the AM received them: kept_outputs.h
@@ -48,6 +49,7 @@
 
 namespace tony {
 
+inline constexpr char kTokensRecord[] = "tokens";
 // A job's token consists of this many random bytes, written as twice as many hexadecimal digits.
 inline constexpr int kJobTokenBytes = 32;
 

@@ -215,6 +215,13 @@ class ThriftConnection : public AmConnection {
     Start<rpc::ClientService_ReadLogs_result>("ReadLogs", args, call_limit_ + query.wait, std::move(done));
   }
 
+  void PushTokens(const std::string& token, const ClusterTokens& tokens, OnAnswer<TokensReply> done) override {
+    rpc::ClientService_PushTokens_args args;
+    args.token = token;
+    args.tokens = ToThrift(tokens);
+    Start<rpc::ClientService_PushTokens_result>("PushTokens", args, call_limit_, std::move(done));
+  }
+
  private:
   void KillNow(const std::string& token, const KillRequest& request, OnAnswer<KilledAnswer> done) {
     rpc::ClientService_KillIf_args args;

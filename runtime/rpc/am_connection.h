@@ -94,7 +94,7 @@ struct AttachedAnswer {
 };
 
 // Each call carries the job's token. Watch is answered when the number of the status exceeds `since`, or after `limit`.
-// A ReadLogs call for many logs must not be the first call of a connection (RpcServerOptions::stranger_frame).
+// PushTokens, and a ReadLogs call for many logs, must not be the first call of a connection (RpcServerOptions::stranger_frame).
 class ClientCalls {
  public:
   virtual ~ClientCalls() = default;
@@ -104,6 +104,7 @@ class ClientCalls {
   virtual void Kill(const std::string& token, const KillRequest& request, OnAnswer<KilledAnswer> done) = 0;
   virtual void Attach(const std::string& token, const Claim& claim, OnAnswer<AttachedAnswer> done) = 0;
   virtual void ReadLogs(const std::string& token, const LogQuery& query, OnAnswer<LogAnswer> done) = 0;
+  virtual void PushTokens(const std::string& token, const ClusterTokens& tokens, OnAnswer<TokensReply> done) = 0;
 };
 
 class AmConnection : public ExecutorCalls, public ClientCalls {};

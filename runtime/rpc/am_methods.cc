@@ -164,6 +164,13 @@ Status ReadLogs(AmService& service, const rpc::ClientService_ReadLogs_args& args
   return Ok();
 }
 
+Status PushTokens(AmService& service, const rpc::ClientService_PushTokens_args& args, const Reply<TokensReply>& reply) {
+  TRY_ASSIGN(const std::string token, CheckedToken(args.token));
+  TRY_ASSIGN(const ClusterTokens tokens, FromThrift(args.tokens));
+  service.PushTokens(token, tokens, reply);
+  return Ok();
+}
+
 }  // namespace
 
 Dispatcher MakeAmDispatcher(AmService& service) {
@@ -171,6 +178,7 @@ Dispatcher MakeAmDispatcher(AmService& service) {
   using rpc::ClientService_GetStatus_args, rpc::ClientService_GetStatus_result;
   using rpc::ClientService_Kill_args, rpc::ClientService_Kill_result;
   using rpc::ClientService_KillIf_args, rpc::ClientService_KillIf_result;
+  using rpc::ClientService_PushTokens_args, rpc::ClientService_PushTokens_result;
   using rpc::ClientService_ReadLogs_args, rpc::ClientService_ReadLogs_result;
   using rpc::ClientService_Watch_args, rpc::ClientService_Watch_result;
   using rpc::ExecutorService_Await_args, rpc::ExecutorService_Await_result;
@@ -193,6 +201,7 @@ Dispatcher MakeAmDispatcher(AmService& service) {
   Add<ClientService_KillIf_args, ClientService_KillIf_result>(all, "KillIf", service, Kill);
   Add<ClientService_Attach_args, ClientService_Attach_result>(all, "Attach", service, Attach);
   Add<ClientService_ReadLogs_args, ClientService_ReadLogs_result>(all, "ReadLogs", service, ReadLogs);
+  Add<ClientService_PushTokens_args, ClientService_PushTokens_result>(all, "PushTokens", service, PushTokens);
   return all;
 }
 

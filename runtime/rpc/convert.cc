@@ -54,6 +54,7 @@ constexpr size_t kMostAsks = 64;  // an AM sends far fewer
 constexpr size_t kMostParts = 64;
 constexpr size_t kMostAttempts = 1024;
 constexpr size_t kMostExcerpts = 4;
+constexpr size_t kMostTokenBytes = 256 << 10;
 constexpr size_t kLongestProblem = 1024;
 constexpr int64_t kHighestIndex = 1'000'000;  // limit of ParseTaskId()
 constexpr int64_t kHighestInt = std::numeric_limits<int32_t>::max();
@@ -94,6 +95,18 @@ void Fields(auto& io, auto& wire, Is<Caller> auto& caller) {
   io.Field("generation", wire.generation, caller.generation);
   io.Field("epoch", wire.epoch, caller.epoch);
   io.Field("token", wire.token, caller.token, Longest{});
+  io.Field("tokens", wire.tokens, caller.tokens, Floored{0});
+}
+
+void Fields(auto& io, auto& wire, Is<ClusterTokens> auto& tokens) {
+  io.Field("tokens.number", wire.number, tokens.number, Between{1, kNoLimit});
+  io.Field("tokens.until_ms", wire.until_ms, tokens.until, Between{0, kLatestDue});
+  io.Field("tokens.bytes", wire.bytes, tokens.bytes, Longest{kMostTokenBytes});
+}
+
+void Fields(auto& io, auto& wire, Is<TokensReply> auto& reply) {
+  io.Field("taken", wire.taken, reply.taken);
+  io.Field("until_ms", wire.until_ms, reply.until);
 }
 
 template <class Io>
@@ -223,6 +236,7 @@ void Fields(auto& io, auto& wire, Is<Command> auto& command) {
   io.Field("resume_from", wire.resume_from, command.resume_from);
   io.Field("reason", wire.reason, command.reason);
   io.List("logs", wire.logs, command.logs, kMostAsks);
+  io.IfSet("tokens", wire.tokens, wire.__isset.tokens, command.tokens);
 }
 
 void Fields(auto& io, auto& wire, Is<KillRequest> auto& request) {
@@ -263,6 +277,8 @@ Result<Registration> FromThrift(const rpc::Registration& wire) { return Read<Reg
 Result<Progress> FromThrift(const rpc::Progress& wire) { return Read<Progress>(wire); }
 Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) { return Read<Outcome>(wire); }
 Result<Command> FromThrift(const rpc::Command& wire) { return Read<Command>(wire); }
+Result<ClusterTokens> FromThrift(const rpc::ClusterTokens& wire) { return Read<ClusterTokens>(wire); }
+Result<TokensReply> FromThrift(const rpc::TokensReply& wire) { return Read<TokensReply>(wire); }
 Result<KillRequest> FromThrift(const rpc::KillOrder& wire) { return Read<KillRequest>(wire); }
 
 Result<Epoch> FromThrift(const rpc::Registered& wire) { return Read<Epoch>(wire.epoch, "epoch", AtLeast(1)); }
@@ -326,7 +342,13 @@ Result<std::vector<LogExcerpt>> ExcerptsFromThrift(const rpc::TaskOutcome& wire)
 
 // ---- conversions to the wire
 
-rpc::Caller ToThrift(const Caller& caller) { return Written<rpc::Caller>(caller); }
+rpc::Caller ToThrift(const Caller& caller) {
+  auto wire = Written<rpc::Caller>(caller);
+  wire.__isset.tokens = caller.tokens > 0;
+  return wire;
+}
+rpc::ClusterTokens ToThrift(const ClusterTokens& tokens) { return Written<rpc::ClusterTokens>(tokens); }
+rpc::TokensReply ToThrift(const TokensReply& reply) { return Written<rpc::TokensReply>(reply); }
 rpc::Registration ToThrift(const Registration& what) { return Written<rpc::Registration>(what); }
 rpc::Progress ToThrift(const Progress& progress) { return Written<rpc::Progress>(progress); }
 rpc::TaskOutcome ToThrift(const Outcome& outcome) { return Written<rpc::TaskOutcome>(outcome); }
@@ -339,6 +361,7 @@ rpc::AttachReply ToThrift(const AttachReply& reply) { return Written<rpc::Attach
 rpc::Command ToThrift(const Command& command) {
   auto wire = Written<rpc::Command>(command);
   wire.__isset.logs = !command.logs.empty();
+  wire.__isset.tokens = command.tokens.has_value();
   return wire;
 }
 

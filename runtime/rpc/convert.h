@@ -16,6 +16,7 @@ namespace tony {
 namespace rpc {  // generated from tony.thrift
 class AttachReply;
 class Caller;
+class ClusterTokens;
 class Command;
 class KillOrder;
 class KillReply;
@@ -28,6 +29,7 @@ class Registered;
 class Registration;
 class StatusReply;
 class TaskOutcome;
+class TokensReply;
 }  // namespace rpc
 
 Result<Caller> FromThrift(const rpc::Caller& wire);
@@ -39,6 +41,8 @@ Result<Outcome> FromThrift(const rpc::TaskOutcome& wire);
 Result<std::optional<KeptOutputs>> OutputsFromThrift(const rpc::TaskOutcome& wire);
 Result<Command> FromThrift(const rpc::Command& wire);
 Result<Epoch> FromThrift(const rpc::Registered& wire);
+Result<ClusterTokens> FromThrift(const rpc::ClusterTokens& wire);
+Result<TokensReply> FromThrift(const rpc::TokensReply& wire);
 Result<KillRequest> FromThrift(const rpc::KillOrder& wire);
 Result<KillAnswer> AnswerOf(const rpc::KillReply& wire);
 Result<LogAnswer> FromThrift(const rpc::LogReply& wire);
@@ -64,6 +68,8 @@ rpc::KillOrder ToThrift(const KillRequest& request);
 rpc::KillReply ToThrift(const KillReply& reply);
 rpc::AttachReply ToThrift(const AttachReply& reply);
 rpc::LogReply ToThrift(const LogAnswer& answer);
+rpc::ClusterTokens ToThrift(const ClusterTokens& tokens);
+rpc::TokensReply ToThrift(const TokensReply& reply);
 
 // ---- fields that are plain numbers and strings on the wire
 Result<PublishedValues> CheckedValues(const std::map<std::string, std::string>& values);

@@ -120,6 +120,7 @@ class AmService {
   virtual void Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) = 0;
   virtual void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) = 0;
   virtual void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) = 0;
+  virtual void PushTokens(const std::string& token, const ClusterTokens& tokens, Reply<TokensReply> reply) = 0;
 };
 
 class RpcServer {

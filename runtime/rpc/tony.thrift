@@ -33,6 +33,14 @@ struct Caller {
   6: i64 generation    // newest that the executor knows; 0: none
   7: i64 epoch         // newest that the executor knows
   8: string token
+  9: optional i64 tokens  // number of the newest ClusterTokens that the executor has
+}
+
+// Tokens with which the job's programs call the cluster.
+struct ClusterTokens {
+  1: i64 number        // newer tokens have a higher number
+  2: i64 until_ms      // when the first of them ends, in ms since 1970
+  3: binary bytes      // content of a Hadoop token file
 }
 
 enum Phase {
@@ -110,6 +118,7 @@ struct Command {
   7: string resume_from   // with START: the newest checkpoint; empty: none
   8: string reason        // with STOP for a reason of this task: an outcome class, "preempted"
   9: optional list<LogAsk> logs  // with NONE: requests of clients
+  10: optional ClusterTokens tokens  // with NONE: replace those of the executor
 }
 
 struct GpuUsage {
@@ -223,6 +232,11 @@ struct AttachReply {
   2: StatusReply status
 }
 
+struct TokensReply {
+  1: bool taken        // false: the job has newer tokens
+  2: i64 until_ms      // end of the job's newest tokens
+}
+
 // The LogNews by the index of their LogWant. Logs without news are absent.
 struct LogReply {
   1: map<i32, LogNews> news
@@ -243,4 +257,6 @@ service ClientService {
   // `wait_ms` (at most 20 s; 0: at once). If an executor does not answer within some seconds, only its logs have a
   // `problem`. The call does not count as client activity.
   LogReply ReadLogs(1: string token, 2: list<LogWant> wants, 3: i64 most, 4: i64 wait_ms) throws (1: Refused refused)
+  // Gives the job fresh tokens. Answered when the AM has stored them; its executors get them with their next Await.
+  TokensReply PushTokens(1: string token, 2: ClusterTokens tokens) throws (1: Refused refused)
 }

@@ -1,5 +1,6 @@
 #include "runtime/yarn/cluster_login.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "runtime/job/hdfs_place.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/os/files.h"
+#include "runtime/yarn/cluster_tokens.h"
 
 namespace tony {
 namespace {
@@ -81,15 +83,16 @@ constexpr Duration kTokenIsUsed = std::chrono::hours(1);
 constexpr Duration kRetryPause = std::chrono::minutes(1);
 
 // Returns the text of the token with which this process calls the cluster's HDFS. All threads use the same token. If no
-// new token can be fetched, for example because the ticket has ended, the old token is used until it ends, too.
-Result<std::string> HdfsTokenTextOf(const YarnCluster& cluster) {
+// new token can be fetched, for example because the ticket has ended, the old token is used until it ends, too. A token
+// that HDFS has refused is replaced at once.
+Result<std::string> HdfsTokenTextOf(const YarnCluster& cluster, const std::string& refused) {
   TRY_ASSIGN(const Tokens tokens, TokensOfFile());
   if (const auto token = HdfsTokenIn(tokens, cluster)) return TextOf(*token);
   static std::mutex mutex;
   static std::map<std::vector<std::string>, OwnToken> known;
   const std::lock_guard lock(mutex);
   OwnToken& own = known[cluster.webhdfs];
-  if (!own.text.empty() && SinceBoot() < own.renew_at) return own.text;
+  if (!own.text.empty() && own.text != refused && SinceBoot() < own.renew_at) return own.text;
   const auto token = NewHdfsToken(cluster, RenewerOf(cluster));
   if (!token.ok() && own.text.empty()) return token.error();
   if (token.ok()) own.text = TextOf(*token);
@@ -124,7 +127,7 @@ Result<std::string> DescribeLogin() {
 
 hadoop::WebHdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits) {
   hadoop::WebHdfs::Options options{.bases = cluster.webhdfs, .user = cluster.user, .limits = limits};
-  if (!cluster.rm_principal.empty()) options.token = [cluster] { return HdfsTokenTextOf(cluster); };
+  if (!cluster.rm_principal.empty()) options.token = [cluster](const std::string& refused) { return HdfsTokenTextOf(cluster, refused); };
   return options;
 }
 
@@ -148,6 +151,29 @@ Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {
     credentials.tokens[token.service] = token;
   }
   return credentials;
+}
+
+Result<ClusterTokens> FreshTokens(const YarnCluster& cluster) {
+  if (cluster.rm_principal.empty()) return InvalidError("the cluster has no Kerberos, so its jobs use no tokens");
+  TRY_ASSIGN(const auto context, hadoop::GssContext::Start("HTTP@localhost", kLoginLimits.stalled));
+  TRY_ASSIGN(const auto user, context->WhoAmI());
+  hadoop::Credentials fresh;
+  TRY_ASSIGN(hadoop::Token rm, RmCalls(cluster, kLoginLimits.stalled).NewToken(user.principal));
+  rm.service = ToText(cluster.rms);
+  fresh.tokens[rm.service] = rm;
+  TRY_ASSIGN(const hadoop::Token hdfs, NewHdfsToken(cluster, user.principal));
+  fresh.tokens[hdfs.service] = hdfs;
+  TRY_ASSIGN(const Instant until,
+             AskHdfs<Instant>({.bases = cluster.webhdfs, .user = "", .limits = kLoginLimits},
+                              [&](hadoop::WebHdfs& hdfs_calls, auto done) {
+                                return hdfs_calls.RenewToken(hdfs, std::move(done));
+                              }));
+  ClusterTokens tokens = ClusterTokensIn(fresh);
+  tokens.until = std::min(tokens.until, until);
+  if (tokens.number == 0) return InvalidError("the NameNode's token cannot be read, so its age is not known");
+  TRY(AddTo(fresh, tokens));
+  tokens.bytes = EncodeCredentials(fresh);
+  return tokens;
 }
 
 }  // namespace tony

@@ -17,6 +17,7 @@
 #include "runtime/hadoop/credentials.h"
 #include "runtime/hadoop/rpc_connection.h"
 #include "runtime/hadoop/webhdfs.h"
+#include "runtime/job/executor_protocol.h"
 #include "runtime/yarn/yarn_cluster.h"
 
 namespace tony {
@@ -40,5 +41,10 @@ Result<std::string> HomeFolderOf(const YarnCluster& cluster);
 // Returns the tokens that the application master and the tasks of a new job get. Empty without Kerberos. The
 // ResourceManager renews these tokens, and cancels them when the job has ended.
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster);
+
+// Returns new tokens for a job that already runs. Only a user with a Kerberos ticket gets them. The user is their renewer,
+// because the end of a token is known only to its renewer: by default a day, and the ResourceManager does not renew
+// tokens that come after the submit. kInvalid: the cluster has no Kerberos.
+Result<ClusterTokens> FreshTokens(const YarnCluster& cluster);
 
 }  // namespace tony

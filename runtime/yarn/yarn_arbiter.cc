@@ -14,6 +14,7 @@
 #include "runtime/records/journal_format.h"
 #include "runtime/records/last_status.h"
 #include "runtime/records/record_store.h"
+#include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_jobs.h"
 #include "runtime/yarn/yarn_queues.h"
@@ -275,6 +276,19 @@ Result<std::optional<JobStatus>> YarnArbiter::EndWithoutRecords(const JobId& job
     if (RealClock().Now() >= give_up) return std::optional(std::move(status));
     std::this_thread::sleep_for(kEndPause);
   }
+}
+
+// The ResourceManager knows the address of an AM that has no valid token, and so could not write its lease.
+Result<std::optional<Arbiter::TokenPush>> YarnArbiter::PrepareTokenPush(const JobRecords& records) const {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
+  if (cluster.rm_principal.empty()) return std::optional<TokenPush>();
+  TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
+  TRY_ASSIGN(const hadoop::ApplicationReport report, CallsOf(cluster, kLookLimit).Report(id));
+  if (HasEnded(report.state)) return NotFoundError("job ", records.job().value, " has ended");
+  TokenPush push;
+  TRY_ASSIGN(push.tokens, FreshTokens(cluster));
+  if (report.rpc_port > 0) push.am = Endpoint{report.host, report.rpc_port};
+  return std::optional(std::move(push));
 }
 
 std::string YarnArbiter::KeeperFailureHint(const JobRecords& records) const {

@@ -61,6 +61,7 @@ class YarnArbiter : public AmLauncher {
   Result<std::optional<JobStatus>> EndWithoutRecords(const JobId& job, const std::string& reason,
                                                      Duration limit) const override;
   Result<bool> EndInScheduler(const JobId& job, const std::string& reason) const override;
+  Result<std::optional<TokenPush>> PrepareTokenPush(const JobRecords& records) const override;
   std::string KeeperFailureHint(const JobRecords& records) const override;
   // Submits the application. An application that already exists counts as submitted.
   Result<bool> Start(const JobRecords& records) override;

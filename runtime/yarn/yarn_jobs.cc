@@ -171,7 +171,7 @@ void FinishHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records) 
 }
 
 void RemoveUnneededRecords(const JobRecords& records) {
-  for (const char* name : {"secrets", "token", kCertificatesRecord, "clock"}) {
+  for (const char* name : {"secrets", "token", kCertificatesRecord, "clock", kTokensRecord}) {
     const Status removed = records.store().Remove(name);
     if (!removed.ok()) LogWarn(removed.error().message);
   }

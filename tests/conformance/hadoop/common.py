@@ -48,6 +48,10 @@ def site(key):
     raise Failed(f"{key} is in no site file of {CLUSTER}")
 
 
+def has_short_tokens():
+    return "dfs.namenode.delegation.token.max-lifetime" in (CLUSTER / "conf/hdfs-site.xml").read_text()
+
+
 def open_as_owner(url, method="GET", **how):
     """Makes a request with the ticket of the cluster's owner."""
     ran = subprocess.run(["curl", "--silent", "--location-trusted", "--negotiate", "--user", ":", "--noproxy", "*", "--max-time", "30",

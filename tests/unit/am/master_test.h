@@ -123,7 +123,8 @@ class ApplicationMasterTest : public testing::Test {
  protected:
   ApplicationMasterTest() : ApplicationMasterTest(JobBuilder().Role("worker", 2).Build()) {}
   explicit ApplicationMasterTest(const JobSpec& spec,
-                                 std::optional<ApplicationMasterParts::Patience> patience = std::nullopt)
+                                 std::optional<ApplicationMasterParts::Patience> patience = std::nullopt,
+                                 const ClusterTokens& tokens = {})
       : master_({.loop = loop_,
                  .checkpoints = CheckpointsOnThisMachine(temp_.path(), spec.checkpoint),
                  .submission = {.job = {"job-1"}},
@@ -132,7 +133,13 @@ class ApplicationMasterTest : public testing::Test {
                  .job = Job({"job-1"}, spec),
                  .journal = journal_,
                  .calls = calls_,
-                 .patience = patience}) {
+                 .patience = patience,
+                 .tokens = tokens,
+                 .store_tokens =
+                     [this](const ClusterTokens& pushed) {
+                       stored_tokens_.push_back(pushed);
+                       return store_answer_;
+                     }}) {
     master_.Start(scheduler_, {SocketOf({1})}, [this] { ended_ = true; });
   }
 
@@ -198,6 +205,8 @@ class ApplicationMasterTest : public testing::Test {
   EventLoop loop_;
   SlowJournal journal_;
   SlowCalls calls_{records_};
+  std::vector<ClusterTokens> stored_tokens_;
+  Status store_answer_;
   RecordingScheduler scheduler_;
   bool ended_ = false;
   ApplicationMaster master_;

@@ -67,6 +67,11 @@ class FakeAmLauncher : public AmLauncher {
   Epoch oldest_epoch{};
   mutable std::vector<std::string> asked_to_end, ended_in_scheduler;
   std::function<Status(const JobRecords&)> on_start;
+  std::function<Result<std::optional<TokenPush>>()> on_push;
+
+  Result<std::optional<TokenPush>> PrepareTokenPush(const JobRecords&) const override {
+    return on_push ? on_push() : std::optional<TokenPush>();
+  }
 
  private:
   LocalArbiter local_;
@@ -424,6 +429,72 @@ TEST_F(FollowTest, AKillRefusedByTheKeeperOfAJobWithoutAMasterReturnsUnavailable
               testing::HasSubstr("has no application master (journal: damaged), and only an application master knows"));
   EXPECT_THAT(end_->error().message,
               testing::HasSubstr("; to end the job, kill it without --if-owner, --if-watcher and --delay"));
+}
+
+// ---- TokenPusher
+
+class TokenPusherTest : public FollowTest {
+ protected:
+  // The status of a running job whose tokens end after `left`.
+  static JobStatus Until(Duration left) {
+    JobStatus status;
+    status.state = "RUNNING";
+    status.tokens_until = RealClock().Now() + left;
+    return status;
+  }
+  void Pushes(const Arbiter::TokenPush& push) {
+    launcher_.on_push = [this, push]() -> Result<std::optional<Arbiter::TokenPush>> {
+      ++pushes_;
+      return std::optional(push);
+    };
+  }
+  static Arbiter::TokenPush Fresh(Duration left) { return {{7, RealClock().Now() + left, "fresh"}, std::nullopt}; }
+
+  std::atomic<int> pushes_ = 0;
+  TokenPusher pusher_{loop_, records_, launcher_, [this](const std::string& note) { notes_.push_back(note); }};
+};
+
+TEST_F(TokenPusherTest, TokensForAMasterThatCannotBeReachedBecomeARecordOfTheJob) {
+  Pushes(Fresh(Duration(60'000)));
+  const auto pushed = PushFreshTokens(launcher_, records_);
+  ASSERT_TRUE(pushed.ok() && *pushed);
+  EXPECT_EQ((*pushed)->in_record, StrCat("job ", records_.job().value, " has no application master now"));
+  const auto record = records_.store().Get(kTokensRecord);
+  ASSERT_TRUE(record.ok() && *record);
+  EXPECT_EQ((*record)->bytes, "fresh");
+}
+
+TEST_F(TokenPusherTest, AJobWithoutTokensGetsNone) {
+  const auto pushed = PushFreshTokens(launcher_, records_);
+  EXPECT_TRUE(pushed.ok() && !*pushed);
+  JobStatus status = Until(Duration(0));
+  status.tokens_until.reset();
+  Pushes(Fresh(Duration(60'000)));
+  pusher_.See(status);
+  RunUntil(loop_, [this] { return pushes_ > 0; }, Duration(1500));
+  EXPECT_EQ(pushes_, 0);
+}
+
+TEST_F(TokenPusherTest, FreshTokensArePushedAgainAndAgainUntilTheJobHasEnded) {
+  Pushes(Fresh(Duration(0)));
+  pusher_.See(Until(Duration(0)));
+  ASSERT_TRUE(RunUntil(loop_, [this] { return pushes_ == 2; })) << "a push a second, because the tokens end at once";
+  EXPECT_TRUE(notes_.empty());
+  pusher_.See(Ended());
+  RunUntil(loop_, [this] { return pushes_ > 2; }, Duration(1500));
+  EXPECT_EQ(pushes_, 2);
+}
+
+TEST_F(TokenPusherTest, AFailedPushIsReportedOnceAndRetried) {
+  launcher_.on_push = [this]() -> Result<std::optional<Arbiter::TokenPush>> {
+    return NotPermittedError("no ticket, try ", ++pushes_);
+  };
+  const JobStatus status = Until(Duration(4000));
+  pusher_.See(status);
+  ASSERT_TRUE(RunUntil(loop_, [this] { return pushes_ == 2; }));
+  EXPECT_EQ(notes_, std::vector<std::string>{StrCat("job ", records_.job().value,
+                                                    " gets no fresh tokens, so it can use the cluster only until ",
+                                                    ToIso8601(*status.tokens_until), ": no ticket, try 1")});
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ class ExecutorBed {
   void Begin(ProcessRunner& processes) {
     executor.emplace(
         ExecutorParts{
-            loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}, nullptr, ports, nullptr, sends_log_excerpts},
+            loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}, nullptr, ports, nullptr, sends_log_excerpts,
+            nullptr, {}, tokens, replace_tokens},
         records, spec, Caller{.job = {"job-1"}, .attempt = attempt, .container = {"c-1"}, .token = "secret"},
         Endpoint{"127.0.0.1", 4711}, 0.0);
     executor->Begin([this](int code) { exit_code = code; });
@@ -80,6 +81,8 @@ class ExecutorBed {
   JobSpec spec;
   NamedPorts ports;
   bool sends_log_excerpts = false;
+  int64_t tokens = 0;  // number of the cluster's tokens
+  std::function<Status(const ClusterTokens&)> replace_tokens;
   EventLoop loop;
   FakeAm am{loop};
   std::optional<Executor> executor;

@@ -63,6 +63,7 @@ class RepeatingAm : public AmService {
   void Kill(const std::string&, const KillRequest&, Reply<KillReply>) override {}
   void Attach(const std::string&, const Claim&, Reply<AttachReply>) override {}
   void ReadLogs(const std::string&, const LogQuery&, Reply<LogAnswer>) override {}
+  void PushTokens(const std::string&, const ClusterTokens&, Reply<TokensReply>) override {}
 
   std::map<AttemptId, Outcome> outcomes;
 

@@ -314,5 +314,30 @@ TEST(ExecutorOrderTest, AllActionsOfAnEventArePerformedBeforeTheNextEventIsHandl
   EXPECT_THAT(am.calls, testing::ElementsAre("await 0", "await 1", "heartbeat"));
 }
 
+TEST(ExecutorTokensTest, NewerTokensOfTheClusterReplaceTheOldOnesOnce) {
+  ExecutorBed bed{"python3 train.py"};
+  FakeProcessRunner processes{bed.loop};
+  std::vector<int64_t> replaced;
+  bed.tokens = 5;
+  bed.replace_tokens = [&](const ClusterTokens& tokens) {
+    replaced.push_back(tokens.number);
+    return tokens.number == 7 ? Status(Error{ErrorCode::kCannotWrite, "the disk is full"}) : Ok();
+  };
+  ASSERT_TRUE(bed.Start(processes));
+  // Sends tokens, and returns the number that the executor names in its next Await.
+  const auto send = [&](int64_t number) {
+    EXPECT_TRUE(bed.Order({.tokens = ClusterTokens{number, {}, "tokens"}}));
+    EXPECT_TRUE(bed.Until([&] { return !bed.am.awaits.empty(); }));
+    return bed.am.awaits.front().caller.tokens;
+  };
+  ASSERT_TRUE(bed.Until([&] { return !bed.am.awaits.empty(); }));
+  EXPECT_EQ(bed.am.awaits.front().caller.tokens, 5);
+  EXPECT_EQ(send(6), 6);
+  EXPECT_EQ(send(6), 6);
+  EXPECT_EQ(send(7), 7) << "the master does not send tokens again that cannot be stored";
+  EXPECT_EQ(send(4), 7);
+  EXPECT_THAT(replaced, testing::ElementsAre(6, 7));
+}
+
 }  // namespace
 }  // namespace tony::executor

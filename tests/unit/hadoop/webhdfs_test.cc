@@ -58,7 +58,7 @@ TEST_F(WebHdfsTest, AFolderIsCreatedWithTheRequestedPermission) {
 
 TEST_F(WebHdfsTest, TheNewestTokenIsSentInsteadOfTheUserName) {
   Result<std::string> token = std::string("first");
-  WebHdfs proved(loop, {.bases = {node.url()}, .user = "eve", .token = [&] { return token; }});
+  WebHdfs proved(loop, {.bases = {node.url()}, .user = "eve", .token = [&](const std::string&) { return token; }});
   const auto make = [&] { return Run<Status>([&](auto done) { return proved.MakeFolders("/a", 0750, done); }); };
   ASSERT_TRUE(make().ok());
   EXPECT_EQ(LastTarget(), "/webhdfs/v1/a?op=MKDIRS&delegation=first&permission=0750");
@@ -69,6 +69,26 @@ TEST_F(WebHdfsTest, TheNewestTokenIsSentInsteadOfTheUserName) {
   const size_t sent = node.server().requests().size();
   EXPECT_EQ(make().error().message, "no ticket");
   EXPECT_EQ(node.server().requests().size(), sent);
+}
+
+TEST_F(WebHdfsTest, ACallWhoseTokenHasEndedIsSentOnceMoreIfThereIsAnotherToken) {
+  std::vector<std::string> refused;
+  std::string other = "second";
+  WebHdfs proved(loop, {.bases = {node.url()}, .user = "eve", .token = [&](const std::string& old) {
+                          refused.push_back(old);
+                          return Result<std::string>(old.empty() ? "first" : other);
+                        }});
+  const auto make = [&] { return Run<Status>([&](auto done) { return proved.MakeFolders("/a", 0750, done); }); };
+  node.answers_all = FakeNameNode::Refused(403, "SecurityException",
+                                           "Failed to obtain user group information: "
+                                           "org.apache.hadoop.security.token.SecretManager$InvalidToken: has expired");
+  EXPECT_EQ(make().error().code, ErrorCode::kNotPermitted);
+  ASSERT_EQ(node.server().requests().size(), 2u) << "the second token is refused, too";
+  EXPECT_THAT(LastTarget(), HasSubstr("delegation=second"));
+  EXPECT_EQ(refused.at(1), "first");
+  other = "first";
+  EXPECT_FALSE(make().ok());
+  EXPECT_EQ(node.server().requests().size(), 3u) << "there is no other token";
 }
 
 TEST_F(WebHdfsTest, AnyByteExceptNulInAPathOrParameterReachesTheServerUnchanged) {

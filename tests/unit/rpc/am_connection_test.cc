@@ -169,6 +169,31 @@ TEST_P(AmConnectionTest, AnOutcomeReportCarriesLogExcerptsAndOutputsOfMaximumLen
   EXPECT_EQ(service.logs, logs);
 }
 
+TEST_P(AmConnectionTest, PushedTokensReachTheAmAndThenTheExecutor) {
+  std::optional<Answer<JobStatus>> status;
+  client->GetStatus(service.token, Into(status));
+  WaitFor(status);
+  const ClusterTokens tokens{1795662888622, FromMillis(1795749288622), std::string(10'000, '\xff')};
+  std::optional<Answer<TokensReply>> pushed;
+  client->PushTokens(service.token, tokens, Into(pushed));
+  WaitFor(pushed);
+  EXPECT_TRUE(std::get<TokensReply>(*pushed).taken);
+  EXPECT_EQ(std::get<TokensReply>(*pushed).until, tokens.until);
+  EXPECT_THAT(service.pushed, ElementsAre(tokens));
+  Caller caller = SomeCaller();
+  caller.tokens = tokens.number;
+  int64_t number = 0;
+  service.on_await = [&](const Caller& from, const Reply<Command>& reply) {
+    number = from.tokens;
+    reply.Success({.tokens = tokens});
+  };
+  std::optional<Answer<Command>> command;
+  client->Await(caller, 0, Into(command));
+  WaitFor(command);
+  EXPECT_EQ(number, tokens.number);
+  EXPECT_EQ(std::get<Command>(*command).tokens, tokens);
+}
+
 TEST_P(AmConnectionTest, AnAwaitCallReturnsALogQueryAndTheRequestedLogReachesTheAm) {
   std::optional<Answer<Command>> command;
   client->Await(SomeCaller(), 0, Into(command));

@@ -75,6 +75,12 @@ void FakeAmService::ReadLogs(const std::string&, const LogQuery& query, Reply<Lo
   reply.Success(log_answer);
 }
 
+void FakeAmService::PushTokens(const std::string&, const ClusterTokens& tokens, Reply<TokensReply> reply) {
+  calls.push_back("PushTokens");
+  pushed.push_back(tokens);
+  reply.Success({true, tokens.until});
+}
+
 StatusAnswer FakeAmService::Status() const { return {job.seq, epoch, job.verdict.has_value(), ToJson(job)}; }
 
 Caller SomeCaller() {

@@ -27,6 +27,7 @@ class FakeAmService : public AmService {
   void Kill(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
   void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
   void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) override;
+  void PushTokens(const std::string& token, const ClusterTokens& tokens, Reply<TokensReply> reply) override;
 
   StatusAnswer Status() const;
 
@@ -46,6 +47,7 @@ class FakeAmService : public AmService {
   std::vector<Claim> claims;
   std::vector<std::pair<int64_t, std::vector<LogNews>>> sent_logs;
   std::vector<LogQuery> log_queries;
+  std::vector<ClusterTokens> pushed;
   LogAnswer log_answer;  // the answer to each log query
   bool attaches = true;  // the answer to Attach
   std::deque<Reply<Command>> parked;

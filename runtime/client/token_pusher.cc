@@ -1,0 +1,88 @@
+#include "runtime/client/token_pusher.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/rpc/am_connection.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kPushLimit{5000};
+constexpr Duration kShortestPause{1000};
+constexpr Duration kLongestRetry{60'000};
+
+// The part of the tokens' remaining time after which the next ones are pushed.
+constexpr int kPartOfRest = 4;
+
+}  // namespace
+
+namespace {
+
+Result<TokensReply> PushToAm(const Arbiter& arbiter, const JobRecords& records, const Arbiter::TokenPush& push) {
+  if (!push.am) return UnavailableError("job ", records.job().value, " has no application master now");
+  TRY_ASSIGN(const std::string token, records.ReadToken());
+  TRY_ASSIGN(MakeChannel tls, arbiter.WayToAm(records));
+  EventLoop loop;
+  const auto am = MakeAmConnection(loop, records.place(), kPushLimit, std::move(tls));
+  am->Use(*push.am);
+  // The status is requested first, because the first call of a connection must be small. An AM without valid tokens
+  // refuses that call.
+  const auto answer = RunUntilAnswer<Answer<TokensReply>>(loop, [&](auto done) {
+    am->GetStatus(token, [&, done](const Answer<JobStatus>& status) {
+      if (const auto* lost = std::get_if<Disconnected>(&status)) return done(*lost);
+      am->PushTokens(token, push.tokens, done);
+    });
+    return nullptr;
+  });
+  if (const auto* reply = std::get_if<TokensReply>(&answer)) return *reply;
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) return ErrorOf(*refusal);
+  return ErrorOf(std::get<Disconnected>(answer));
+}
+
+}  // namespace
+
+// The record is as private as the job's token and keys, which lie in the same folder.
+Result<std::optional<TokenPushResult>> PushFreshTokens(const Arbiter& arbiter, const JobRecords& records) {
+  TRY_ASSIGN(const auto push, arbiter.PrepareTokenPush(records));
+  if (!push) return std::optional<TokenPushResult>();
+  const auto reply = PushToAm(arbiter, records, *push);
+  if (reply.ok()) return std::optional(TokenPushResult{*reply, ""});
+  if (reply.error().code != ErrorCode::kUnavailable) return reply.error();
+  TRY(records.store().Replace(kTokensRecord, push->tokens.bytes, Durability::kLostWithPower));
+  return std::optional(TokenPushResult{{true, push->tokens.until}, reply.error().message});
+}
+
+void TokenPusher::See(const JobStatus& status) {
+  if (status.verdict || !status.tokens_until) return timer_.reset();
+  if (*status.tokens_until <= until_) return;
+  until_ = *status.tokens_until;
+  PushAfter((until_ - RealClock().Now()) / kPartOfRest);
+}
+
+void TokenPusher::PushAfter(Duration pause) {
+  timer_ = loop_.After(std::max(pause, kShortestPause), [this] { Push(); });
+}
+
+void TokenPusher::Push() {
+  thread_.Do([this]() -> SideThread::Then {
+    return [this, pushed = PushFreshTokens(arbiter_, records_)] { Take(pushed); };
+  });
+}
+
+void TokenPusher::Take(const Result<std::optional<TokenPushResult>>& pushed) {
+  if (pushed.ok() && *pushed) {
+    is_told_ = false;
+    until_ = (*pushed)->reply.until;
+    return PushAfter((until_ - RealClock().Now()) / kPartOfRest);
+  }
+  if (pushed.ok() || pushed.error().code == ErrorCode::kNotFound) return;
+  if (!std::exchange(is_told_, true))
+    on_note_(StrCat("job ", records_.job().value, " gets no fresh tokens, so it can use the cluster only until ",
+                    ToIso8601(until_), ": ", pushed.error().message));
+  PushAfter(std::min((until_ - RealClock().Now()) / kPartOfRest, kLongestRetry));
+}
+
+}  // namespace tony

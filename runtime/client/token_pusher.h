@@ -1,0 +1,57 @@
+// Pushes fresh tokens of the cluster to a job, so that the job outlives the tokens with which it was submitted. No
+// credentials of the user leave this machine, except the tokens.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "runtime/backend/arbiter.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/job/executor_protocol.h"
+#include "runtime/job/job_status.h"
+#include "runtime/records/job_records.h"
+
+namespace tony {
+
+// Gets fresh tokens and pushes them to the job's AM, even to an AM that cannot lead because its tokens have ended. Tokens
+// for an AM that cannot be reached become a record of the job, which the AM reads within seconds. Blocks for Kerberos,
+// the cluster and the AM. nullopt: the job uses no tokens. Errors are those of Arbiter::PrepareTokenPush(), of the
+// records, and of an AM that refuses the tokens.
+struct TokenPushResult {
+  TokensReply reply;
+  // Why the tokens are only in the record; empty: the AM has answered.
+  std::string in_record;
+};
+Result<std::optional<TokenPushResult>> PushFreshTokens(const Arbiter& arbiter, const JobRecords& records);
+
+// Pushes fresh tokens whenever a quarter of the remaining time has passed, for a client that follows a job. When the
+// client dies, the job has three quarters of the tokens' life left. A failed push is retried, and its reason is reported
+// once. Loop thread only; the pushes run on another thread. `arbiter` must outlive the object.
+class TokenPusher {
+ public:
+  TokenPusher(EventLoop& loop, const JobRecords& records, const Arbiter& arbiter,
+              std::function<void(const std::string&)> on_note)
+      : loop_(loop), records_(records), arbiter_(arbiter), on_note_(std::move(on_note)), thread_(loop) {}
+
+  // Called with each status of the job. Ends the pushes when the job has ended.
+  void See(const JobStatus& status);
+
+ private:
+  void PushAfter(Duration pause);
+  void Push();
+  void Take(const Result<std::optional<TokenPushResult>>& pushed);
+
+  EventLoop& loop_;
+  const JobRecords records_;
+  const Arbiter& arbiter_;
+  const std::function<void(const std::string&)> on_note_;
+  Instant until_{};  // end of the job's newest tokens
+  bool is_told_ = false;  // the reason of the failed pushes
+  EventLoop::Timer timer_;
+  // This member is the last, so that its thread ends before the other members are destroyed.
+  SideThread thread_;
+};
+
+}  // namespace tony

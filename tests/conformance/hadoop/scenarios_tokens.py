@@ -1,0 +1,157 @@
+"""Jobs that outlive their Kerberos tokens, on a cluster whose tokens end soon (TONY_HADOOP_TOKEN_LIFE_S): commands that
+follow a job push fresh tokens, and a job without valid tokens waits for them."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from datetime import datetime, timezone
+
+from common import CLUSTER, WORK, begin, end, must, nothing_is_left_of, parent_of, site, status, ticket_of, tony, until
+from scenarios_kerberos import USE_TOKEN, refused, succeeds
+from scenarios_takeover import alive, attempts, kill_leader, leads, masters
+
+LONGEST = int(site("dfs.namenode.delegation.token.max-lifetime")) / 1000  # seconds
+ONE = ("-conf", "tony.worker.instances=1")
+WAIT = f"while [ ! -e {WORK}/go ]; do sleep 0.1; done"
+
+
+def go():
+    (WORK / "go").touch()
+
+
+def tokens_until(job):
+    return datetime.fromisoformat(status(job)["tokens_until"].replace("Z", "+00:00"))
+
+
+def left(job):
+    """Returns the seconds for which the job's tokens are valid."""
+    return (tokens_until(job) - datetime.now(timezone.utc)).total_seconds()
+
+
+def all_run(job):
+    until(lambda: all(pid for _, pid in attempts(job).values()), f"the tasks of {job}")
+    return attempts(job)
+
+
+def begin_unwatched(*words, **more):
+    """Starts a job that no command follows, so that nobody pushes tokens."""
+    client, job = begin(*words, **more)
+    before = all_run(job)
+    client.send_signal(signal.SIGKILL)
+    client.communicate()
+    return job, before
+
+
+def wait_for_the_end_of_the_tokens(job):
+    time.sleep(max(0, left(job)) + 1)
+
+
+def kill_executor(job):
+    """Kills the executor of worker:1, so that the task gets another container."""
+    os.kill(parent_of(attempts(job)["worker:1"][1]), signal.SIGKILL)
+
+
+def a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master():
+    """The AM dies between two pushes, and a container that starts late gets fresh tokens."""
+    program = WORK / "use_token.py"
+    program.write_text(USE_TOKEN)
+    client, job = begin("-executes", f"{WAIT}; python3 {program}", "-conf", "tony.worker.instances=2")
+    before, began, deaths = all_run(job), time.monotonic(), 0
+    while time.monotonic() - began < 3 * LONGEST:
+        time.sleep(LONGEST / 3)
+        kill_leader(job)
+        deaths += 1
+        leads(job, 1001 + deaths)
+        must(left(job) > 0, "the tokens have ended", status(job))
+    must(attempts(job) == before, before, attempts(job))
+    kill_executor(job)
+    until(lambda: attempts(job)["worker:1"][1] not in (0, before["worker:1"][1]), "another container of worker:1")
+    go()
+    code, text = end(client)
+    must(code == 0, code, text)
+    must("no fresh tokens" not in text, text)
+    for task in before:
+        succeeds(tony("logs", job, task), "listed True")
+    nothing_is_left_of(job)
+
+
+def a_job_whose_tokens_have_ended_waits_for_fresh_ones():
+    """Nobody pushes tokens. Its AM dies, and the next one cannot lead. The tasks do not notice."""
+    job, before = begin_unwatched("-executes", WAIT, *ONE)
+    wait_for_the_end_of_the_tokens(job)
+    kill_leader(job)
+    until(lambda: masters(job)[1], f"another AM process of {job}")
+    time.sleep(5)
+    must(all(alive(pid) for _, pid in before.values()), "a task has ended")
+    must(not status(job).get("am_reachable"), status(job))
+    began = time.monotonic()
+    succeeds(tony("credentials", "push", job), "can use the cluster until")
+    print(f"a push took {time.monotonic() - began:.3f} s")
+    leads(job, 1002)
+    must(attempts(job) == before and left(job) > 0, before, status(job))
+    go()
+    succeeds(tony("wait", job), "SUCCEEDED")
+    nothing_is_left_of(job)
+
+
+def a_follower_that_comes_late_pushes_tokens_to_a_job_that_waits():
+    job, before = begin_unwatched("-executes", WAIT, *ONE)
+    wait_for_the_end_of_the_tokens(job)
+    kill_leader(job)
+    until(lambda: masters(job)[1], f"another AM process of {job}")
+    go()
+    succeeds(tony("wait", job), "SUCCEEDED")
+    nothing_is_left_of(job)
+
+
+def tokens_reach_a_master_that_does_not_answer_through_the_job_folder():
+    job, before = begin_unwatched("-executes", WAIT, *ONE)
+    leader = masters(job)[1]
+    first = tokens_until(job)
+    os.kill(leader, signal.SIGSTOP)
+    ran = tony("credentials", "push", job)
+    os.kill(leader, signal.SIGCONT)
+    succeeds(ran, "in its folder")
+    until(lambda: tokens_until(job) != first, "the AM to read the tokens")
+    must(attempts(job) == before, before, attempts(job))
+    go()
+    succeeds(tony("wait", job), "SUCCEEDED")
+    nothing_is_left_of(job)
+
+
+def a_proxy_user_keeps_a_job_of_another_user_alive():
+    """The cluster has no keytab of eve, and neither HDFS nor a node gets one of the gateway."""
+    proxy = {**ticket_of("gateway"), "HADOOP_PROXY_USER": "eve"}
+    client, job = begin("-executes", WAIT, *ONE, **proxy)
+    until(lambda: "running" in tony("status", job, **proxy).stdout, f"{job} to run")
+    time.sleep(LONGEST * 1.3)
+    told = json.loads(tony("status", "--json", job, **proxy).stdout)
+    must(datetime.fromisoformat(told["tokens_until"].replace("Z", "+00:00")) > datetime.now(timezone.utc), told)
+    found = subprocess.run(["grep", "-rlaE", "gateway.keytab|KEYTAB", CLUSTER / "node1", CLUSTER / "node2"],
+                           text=True, capture_output=True)
+    must(not found.stdout, found.stdout)
+    go()
+    code, text = end(client)
+    must(code == 0, code, text)
+
+
+def a_push_that_cannot_work_is_refused_in_one_line():
+    job, _ = begin_unwatched("-executes", WAIT, *ONE)
+    refused(tony("credentials", "push", job, KRB5CCNAME=f"{WORK}/no-cache"), 77, "run kinit")
+    refused(tony("credentials", "push", job, **ticket_of("bob")), 77)
+    refused(tony("credentials", "pull", job), 64, 'expected "push JOB"')
+    go()
+    succeeds(tony("wait", job), "SUCCEEDED")
+    refused(tony("credentials", "push", job), 66, "has ended")
+
+
+TOGETHER = [a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master,
+            a_job_whose_tokens_have_ended_waits_for_fresh_ones,
+            a_follower_that_comes_late_pushes_tokens_to_a_job_that_waits,
+            tokens_reach_a_master_that_does_not_answer_through_the_job_folder,
+            a_proxy_user_keeps_a_job_of_another_user_alive,
+            a_push_that_cannot_work_is_refused_in_one_line]
+ALONE = []
+DEFAULT = []
