@@ -189,7 +189,7 @@ class ApplicationMaster : public AmService {
   LogRelay log_relay_;
   CheckpointReader checkpoint_reader_;
   int first_looks_ = 0;
-  ClusterTokens tokens_;  // the newest ones
+  ClusterTokens tokens_;  // the newest tokens
   const std::function<Status(const ClusterTokens&)> store_tokens_;
   Scheduler* scheduler_ = nullptr;
   std::function<void()> on_end_;

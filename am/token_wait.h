@@ -22,7 +22,8 @@ struct TokenWaitInputs {
   std::string reason;    // for clients
   ClusterTokens tokens;  // the refused ones
   std::function<Status(const ClusterTokens&)> store;
-  std::function<void()> on_tokens;  // called once newer tokens are stored and the push is answered
+  // Called once, when newer tokens are stored and the push is answered.
+  std::function<void()> on_tokens;
 };
 
 // Loop thread only.

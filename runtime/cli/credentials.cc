@@ -1,5 +1,5 @@
 // `tony credentials push`: gives a running job fresh tokens of its cluster. Commands that wait for the job do this by
-// themselves; this command is for people, and for a job that nobody waits for, e.g. from cron.
+// themselves; this command is for people, and for a job without such a command, e.g. from cron.
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
 #include "runtime/cli/commands.h"
@@ -22,7 +22,7 @@ Result<int> RunCredentials(const CommandLine& line) {
                      pushed && pushed->reply.taken ? "true" : "false", R"(,"tokens_until":)",
                      pushed ? JsonString(ToIso8601(pushed->reply.until)) : "null", "}"));
   } else if (!pushed) {
-    PrintLine(StrCat("job ", job, " uses no tokens, because its cluster has no Kerberos"));
+    PrintLine(StrCat("job ", job, " uses no tokens, because it does not run on a cluster with Kerberos"));
   } else if (!pushed->in_record.empty()) {
     PrintLine(StrCat("job ", job, " finds tokens that end at ", ToIso8601(pushed->reply.until),
                      " in its folder; its application master cannot be reached now: ", pushed->in_record));

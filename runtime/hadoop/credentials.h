@@ -75,7 +75,7 @@ inline constexpr char kRmTokenKind[] = "RM_DELEGATION_TOKEN";
 // The times in the identifier of a delegation token, by the clock of its issuer.
 struct TokenDates {
   Instant issued{};
-  // Nobody can renew the token beyond this time.
+  // The token cannot be renewed beyond this time.
   Instant longest{};
 };
 // Returns the dates of a token for HDFS (AbstractDelegationTokenIdentifier). nullopt: the token is of another kind, or its

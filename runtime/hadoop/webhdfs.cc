@@ -77,8 +77,8 @@ Result<std::string> LocationIn(const HttpResponse& response, const std::string& 
 class WebHdfs::Steps : public EventLoop::Handle {
  public:
   WebHdfs::Handle running;
-  std::string token;    // the token of the call that is running; empty: none
-  std::string refused;  // the token that a NameNode has refused
+  // The token of the call that is running, and the token that a NameNode has refused. Empty: none.
+  std::string token, refused;
 };
 
 WebHdfs::WebHdfs(EventLoop& loop, Options options) : loop_(loop), options_(std::move(options)), http_(loop) {}

@@ -112,6 +112,13 @@ class EngineTest(ContractCase):
             self.assertTrue(self.expect("ack", created["job"], "--owner", "o2")["acked"])
         self.assertTrue(self.expect("status", created["job"])["acked"])
 
+    @of("credentials")
+    def test_a_job_of_this_machine_gets_no_tokens(self):
+        pushed = self.expect("credentials", "push", self.jobs["good"])
+        self.assertEqual((pushed["pushed"], pushed["tokens_until"]), (False, None))
+        self.expect("credentials", "push", UNKNOWN, code=66)
+        self.expect("credentials", "pull", self.jobs["good"], code=64)
+
     @of("submit", "kill")
     def test_a_kill_with_an_outdated_owner_is_fenced(self):
         request = ("--request-id", "azkaban://h/7/flow/job")

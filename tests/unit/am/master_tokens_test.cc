@@ -135,7 +135,7 @@ class TokenWaitTest : public testing::Test {
   const Caller caller_{.job = {"job-1"}, .attempt = AttemptOf("worker:0"), .container = {"c"}, .token = kToken};
 };
 
-TEST_F(TokenWaitTest, ItKeepsExecutorsConnectedAndGivesThemNoCommand) {
+TEST_F(TokenWaitTest, ExecutorsStayConnectedAndGetNoCommand) {
   auto registered = std::make_shared<Answered<Epoch>>();
   wait_.Register(caller_, {}, Reply<Epoch>(registered));
   EXPECT_EQ(registered->value, Epoch{7});
@@ -147,7 +147,7 @@ TEST_F(TokenWaitTest, ItKeepsExecutorsConnectedAndGivesThemNoCommand) {
   EXPECT_TRUE(command->open());
 }
 
-TEST_F(TokenWaitTest, ItRefusesCallsThatNeedTheJournalWithTheReason) {
+TEST_F(TokenWaitTest, CallsThatNeedTheJournalAreRefusedWithTheReason) {
   auto outcome = std::make_shared<Answered<std::monostate>>();
   wait_.ReportOutcome(caller_, {}, Reply<std::monostate>(outcome));
   EXPECT_EQ(outcome->refusal->reason, RefusalReason::kNotLeader);
@@ -159,7 +159,7 @@ TEST_F(TokenWaitTest, ItRefusesCallsThatNeedTheJournalWithTheReason) {
   EXPECT_EQ(status->refusal->reason, RefusalReason::kBadToken);
 }
 
-TEST_F(TokenWaitTest, ItEndsWhenNewerTokensAreStored) {
+TEST_F(TokenWaitTest, TheWaitEndsWhenNewerTokensAreStored) {
   EXPECT_FALSE(PushTo(wait_, kOlder)->value->taken);
   EXPECT_EQ(PushTo(wait_, kNewer, "wrong")->refusal->reason, RefusalReason::kBadToken);
   EXPECT_THAT(stored_, IsEmpty());
