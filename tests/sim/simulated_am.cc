@@ -325,7 +325,8 @@ void SimulatedAm::ReadConditionalKills() {
     if (flaw_ == Flaw::kIgnoresFence) request.if_owner = {}, request.if_watcher = {};
     const bool taken = job_.AnswerTo(request, Now()) == KillAnswer::kTaken;
     Observe(am::KillRequested{request}, [this, taken, number = number](const auto&) {
-      if (!taken) stage_.disk.conditional_kills.erase(number);
+      // The journal of a replaced AM is sealed, and then the AM can remove no record.
+      if (!taken && stage_.disk.journal_epoch <= epoch_) stage_.disk.conditional_kills.erase(number);
     });
   }
 }

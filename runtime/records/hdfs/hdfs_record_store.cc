@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {
@@ -15,6 +16,10 @@ using hadoop::HdfsRename;
 Error Named(Error error, ErrorCode other, const std::string& what) {
   if (error.code != ErrorCode::kUnavailable && error.code != ErrorCode::kNotPermitted) error.code = other;
   return Annotate(std::move(error), what);
+}
+
+Error Sealed(const std::string& folder) {
+  return NotPermittedError(folder, " is sealed: another process now writes the records of this job");
 }
 
 }  // namespace
@@ -61,7 +66,7 @@ Result<bool> HdfsRecordStore::PutOnce(const std::string& name, std::string_view 
   if (put.ok() || !IsMissing(put.error()) || written_in_.empty()) return put;
   const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(written_in_); });
   if (there.ok() || !IsMissing(there.error())) return put;
-  return NotPermittedError(written_in_, " is sealed: another process now writes the records of this job");
+  return Sealed(written_in_);
 }
 
 // Makes the folder of the record `name` inside the job's folder. Checks the job's folder first, because HDFS would also
@@ -72,9 +77,24 @@ Status HdfsRecordStore::MakeFolderOf(const std::string& name) const {
 }
 
 Status HdfsRecordStore::Remove(const std::string& name) const {
-  const auto removed = bytes_.Ask([&](HdfsCalls& calls) { return calls.Remove(PathOf(name)); });
+  std::string path = PathOf(name);
+  if (!written_in_.empty()) TRY(MoveToWrittenIn(path));
+  const auto removed = bytes_.Ask([&](HdfsCalls& calls) { return calls.Remove(path); });
   if (removed.ok() || IsMissing(removed.error())) return Ok();
   return Named(removed.error(), ErrorCode::kCannotWrite, StrCat("remove ", PlaceOf(name)));
+}
+
+// Moves the record at `path` to a temporary name in the folder in which this store writes, and sets `path` to that name.
+// If that folder was moved away, another process now decides about the record, which therefore stays.
+Status HdfsRecordStore::MoveToWrittenIn(std::string& path) const {
+  const std::string from = std::exchange(path, StrCat(written_in_, "/", hadoop::kUnfinishedPut, RandomHex(8)));
+  const auto moved = bytes_.Ask([&](HdfsCalls& calls) { return calls.Rename(from, path, HdfsRename::kOverwrite); });
+  if (moved.ok()) return Ok();
+  const std::string what = StrCat("remove ", folder_.file_system, from);
+  if (!IsMissing(moved.error())) return Named(moved.error(), ErrorCode::kCannotWrite, what);
+  const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(from); });
+  if (there.ok()) return Sealed(written_in_);
+  return IsMissing(there.error()) ? Status(Ok()) : Named(there.error(), ErrorCode::kCannotWrite, what);
 }
 
 Result<std::vector<std::string>> HdfsRecordStore::List(const std::string& folder) const {

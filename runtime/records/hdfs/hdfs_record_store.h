@@ -29,8 +29,8 @@ Status MakeRecordFolder(const std::shared_ptr<HdfsCalls>& calls, const HdfsFolde
 class HdfsRecordStore : public RecordStore {
  public:
   // `written_in` is the folder in which records are written before they get their names; empty: the folder of the
-  // record itself. Once `written_in` was moved away, every write of this store fails with kNotPermitted, however late
-  // it comes.
+  // record itself. Once `written_in` was moved away, every write and every removal of this store fails with
+  // kNotPermitted, however late it comes.
   HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsRetryPolicy patience = {},
                   std::string written_in = "");
 
@@ -46,6 +46,7 @@ class HdfsRecordStore : public RecordStore {
   Result<bool> Put(const std::string& name, std::string_view bytes, hadoop::HdfsRename how) const;
   Result<bool> PutOnce(const std::string& name, std::string_view bytes, hadoop::HdfsRename how) const;
   Status MakeFolderOf(const std::string& name) const;
+  Status MoveToWrittenIn(std::string& path) const;
   std::string PathOf(const std::string& name) const { return name.empty() ? folder_.path : folder_.path + "/" + name; }
 
   HdfsBytes bytes_;

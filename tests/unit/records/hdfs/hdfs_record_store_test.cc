@@ -238,6 +238,24 @@ TEST_F(HdfsRecordStoreTest, AMasterCannotWriteRecordsAfterItsEpochIsSealed) {
   EXPECT_THAT(*store.List("kill-requests"), ElementsAre("a.json"));
 }
 
+TEST_F(HdfsRecordStoreTest, AMasterRemovesARecordOnlyUntilItsEpochIsSealed) {
+  const HdfsJournalStore journal(hdfs, kJob);
+  ASSERT_TRUE(*journal.Begin(Epoch{1}));
+  const HdfsRecordStore masters(hdfs, kJob, Tries(4), EpochFolder(kJob, Epoch{1}));
+  for (const char* name : {"kill-requests/a.json", "kill-requests/b.json"})
+    ASSERT_TRUE(store.Replace(name, "1", kKept).ok());
+  EXPECT_TRUE(masters.Remove("kill-requests/a.json").ok());
+  EXPECT_TRUE(masters.Remove("kill-requests/a.json").ok()) << "it is removed already";
+  EXPECT_THAT(*store.List("kill-requests"), ElementsAre("b.json"));
+  EXPECT_THAT(hdfs->Files(), ElementsAre("/jobs/x/kill-requests/b.json")) << "the temporary name is removed, too";
+  ASSERT_TRUE(journal.Seal(Epoch{1}).ok());
+  const Status removed = masters.Remove("kill-requests/b.json");
+  ASSERT_FALSE(removed.ok());
+  EXPECT_EQ(removed.error().code, ErrorCode::kNotPermitted);
+  EXPECT_THAT(*store.List("kill-requests"), ElementsAre("b.json"));
+  EXPECT_TRUE(masters.Remove("kill-requests/c.json").ok()) << "a record that does not exist needs no removal";
+}
+
 // An AM goes on writing while another process finalizes its job before one of the calls. Answers get lost, and calls
 // that are no longer awaited are performed later. The finalized record must stay.
 void RunSettled(uint32_t seed) {
