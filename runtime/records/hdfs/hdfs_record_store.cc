@@ -78,7 +78,8 @@ Status HdfsRecordStore::MakeFolderOf(const std::string& name) const {
 
 Status HdfsRecordStore::Remove(const std::string& name) const {
   std::string path = PathOf(name);
-  if (!written_in_.empty()) TRY(MoveToWrittenIn(path));
+  const bool may_be_sealed = !written_in_.empty() && written_in_ != folder_.path;
+  if (may_be_sealed) TRY(MoveToWrittenIn(path));
   const auto removed = bytes_.Ask([&](HdfsCalls& calls) { return calls.Remove(path); });
   if (removed.ok() || IsMissing(removed.error())) return Ok();
   return Named(removed.error(), ErrorCode::kCannotWrite, StrCat("remove ", PlaceOf(name)));
