@@ -87,6 +87,7 @@ Status ReadTokens(Container& container) {
   TRY_ASSIGN(const std::string bytes, ReadFile(container.token_file));
   TRY_ASSIGN(const hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
   TRY_ASSIGN(container.launch, MasterLaunchIn(credentials));
+  container.cluster.trust = container.launch.hdfs_trust;
   TRY_ASSIGN(container.identity, RmIdentityOf(container.cluster));
   container.others = {};
   for (const auto& [alias, token] : credentials.tokens) {

@@ -82,9 +82,10 @@ Result<HttpResponse> GetFromDaemon(const HttpCall& call) {
 
 namespace {
 
-std::optional<boost::json::value> GetJson(const std::string& url, Duration limit) {
+std::optional<boost::json::value> GetJson(const std::string& url, Duration limit,
+                                          const std::shared_ptr<const HttpTrust>& trust = nullptr) {
   // Without this header, some servers answer XML.
-  HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}};
+  HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}, .trust = trust};
   call.limits.connect = call.limits.stalled = call.limits.whole = limit;
   const auto answer = GetFromDaemon(call);
   if (!answer.ok() || answer->status != 200) return std::nullopt;
@@ -120,8 +121,9 @@ std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limi
   return makers;
 }
 
-std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit) {
-  const auto document = GetJson(url, limit);
+std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit,
+                                   const std::shared_ptr<const HttpTrust>& trust) {
+  const auto document = GetJson(url, limit, trust);
   if (!document) return std::nullopt;
   boost::system::error_code error;
   const boost::json::value* value = document->find_pointer(pointer, error);

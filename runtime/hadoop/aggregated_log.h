@@ -55,8 +55,9 @@ class ApplicationViewers {
 Result<HttpResponse> GetFromDaemon(const HttpCall& call);
 
 // Returns the text at a JSON pointer ("/clusterInfo/state") in the document at `url`. nullopt if the document has no
-// such text, or does not arrive within `limit`.
-std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit);
+// such text, or does not arrive within `limit`. `trust` is that of HttpCall.
+std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit,
+                                   const std::shared_ptr<const HttpTrust>& trust = nullptr);
 
 // Returns a setting of the ResourceManager itself. The site files of clients may set another value, or none. `web` is
 // empty or has the form "http://rm.example.org:8088". nullopt if the ResourceManager does not answer, or the key is not

@@ -40,7 +40,8 @@ constexpr int kClientPort = 8032;     // YarnConfiguration.DEFAULT_RM_PORT
 constexpr int kSchedulerPort = 8030;  // YarnConfiguration.DEFAULT_RM_SCHEDULER_PORT
 constexpr int kRmWebPort = 8088;      // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
 constexpr int kNameNodePort = 8020;   // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
-constexpr int kHdfsWebPort = 9870;    // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
+constexpr int kHdfsHttpPort = 9870;   // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
+constexpr int kHdfsHttpsPort = 9871;  // HdfsClientConfigKeys.DFS_NAMENODE_HTTPS_PORT_DEFAULT
 
 // A server listens at this address if it accepts connections on all devices.
 constexpr char kEverywhere[] = "0.0.0.0";
@@ -217,11 +218,13 @@ namespace {
 
 // Returns the address of the web server of the NameNode on `host`. `suffix` is the end of its keys, such as
 // ".cluster.nn1".
-Result<Endpoint> HdfsWeb(const SiteConfiguration& site, const std::string& suffix, const std::string& host) {
-  const std::string key = "dfs.namenode.http-address" + suffix;
+Result<Endpoint> HdfsWeb(const SiteConfiguration& site, const std::string& suffix, const std::string& host,
+                         bool has_https) {
+  const std::string key = StrCat("dfs.namenode.", has_https ? "https" : "http", "-address", suffix);
+  const int port = has_https ? kHdfsHttpsPort : kHdfsHttpPort;
   TRY_ASSIGN(const auto value, site.Find(key));
-  if (!value || value->text.empty()) return Endpoint{host, kHdfsWebPort};
-  return WebAddress(site, key, kHdfsWebPort, host);
+  if (!value || value->text.empty()) return Endpoint{host, port};
+  return WebAddress(site, key, port, host);
 }
 
 // Returns the ends of the keys of the NameNodes that have the logical name `service`.
@@ -236,20 +239,26 @@ Result<std::vector<std::string>> KeysOfNameNodes(const SiteConfiguration& site, 
 
 }  // namespace
 
+Result<bool> IsHttpsOnly(const SiteConfiguration& site, const std::string& key) {
+  TRY_ASSIGN(const auto value, site.Find(key));
+  return value && ToLower(value->text) == "https_only";
+}
+
 Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site) {
   constexpr const char* kKey = "fs.defaultFS";
   constexpr std::string_view kScheme = "hdfs://";
   TRY_ASSIGN(const auto value, site.Find(kKey));
   const std::string text = value ? value->text : "";
   const std::string authority = text.starts_with(kScheme) ? Split(text.substr(kScheme.size()), '/').front() : "";
+  TRY_ASSIGN(const bool has_https, IsHttpsOnly(site, "dfs.http.policy"));
   TRY_ASSIGN(const auto services, site.Find("dfs.nameservices"));
   for (const std::string& service : Split(services ? services->text : "", ',')) {
     if (Trim(service) != authority) continue;
-    DefaultHdfs hdfs{.authority = {authority, -1}};
+    DefaultHdfs hdfs{.authority = {authority, -1}, .has_https = has_https};
     TRY_ASSIGN(const auto suffixes, KeysOfNameNodes(site, authority));
     for (const std::string& suffix : suffixes) {
       TRY_ASSIGN(const Endpoint rpc, site.Address("dfs.namenode.rpc-address" + suffix, kNameNodePort));
-      TRY_ASSIGN(const Endpoint web, HdfsWeb(site, suffix, rpc.host));
+      TRY_ASSIGN(const Endpoint web, HdfsWeb(site, suffix, rpc.host, has_https));
       hdfs.webs.push_back(web);
     }
     return hdfs;
@@ -258,8 +267,8 @@ Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site) {
   if (!name_node)
     return InvalidError(value ? value->origin : "core-site.xml", ": ", kKey, " is \"", text,
                         "\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
-  TRY_ASSIGN(const Endpoint web, HdfsWeb(site, "", name_node->host));
-  return DefaultHdfs{*name_node, {web}};
+  TRY_ASSIGN(const Endpoint web, HdfsWeb(site, "", name_node->host, has_https));
+  return DefaultHdfs{*name_node, {web}, has_https};
 }
 
 }  // namespace tony::hadoop

@@ -74,7 +74,11 @@ struct DefaultHdfs {
   Endpoint authority;
   // The addresses of the NameNodes' web servers, which serve WebHDFS.
   std::vector<Endpoint> webs;
+  // dfs.http.policy is HTTPS_ONLY, so `webs` are HTTPS servers.
+  bool has_https = false;
 };
+// Returns whether the value of a policy (dfs.http.policy, yarn.http.policy) is HTTPS_ONLY.
+Result<bool> IsHttpsOnly(const SiteConfiguration& site, const std::string& key);
 // kInvalid: fs.defaultFS does not name an HDFS, or a NameNode of its logical name has no address.
 Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site);
 

@@ -97,6 +97,7 @@ Result<HttpCall> WebHdfs::CallFor(Steps& steps, const Operation& operation, cons
     call.url += StrCat("&user.name=", Escaped(options_.user));
   }
   for (const auto& [name, value] : operation.query) call.url += StrCat("&", name, "=", Escaped(value));
+  call.trust = options_.trust;
   call.limits = options_.limits;
   call.limits.connect /= static_cast<int>(options_.bases.size());
   return call;
@@ -115,13 +116,15 @@ void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries
   // All clients of this process begin with the NameNode that was active last.
   static std::atomic<size_t> active = 0;
   const size_t asked = active;
+  const std::string& base = options_.bases[asked % options_.bases.size()];
   const auto sent = std::make_shared<bool>(false);
-  auto call = CallFor(steps, operation, options_.bases[asked % options_.bases.size()]);
+  auto call = CallFor(steps, operation, base);
   if (!call.ok()) {
     steps.running = loop_.After(Duration(0), [done, error = call.error()] { done(error); });
     return;
   }
   call->on_connected = [sent] { *sent = true; };
+  const bool has_https = base.starts_with("https:");
   steps.running = http_.Send(*std::move(call), [=, this, &steps](Result<HttpResponse> response) {
     const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
     // A NameNode that starts refuses calls with the second exception.
@@ -137,7 +140,10 @@ void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries
       if (other.ok() && *other != steps.refused) return AskNameNode(steps, operation, tries, done);
     }
     if (tries > 1 && (is_standby || (!response.ok() && !*sent))) return AskNameNode(steps, operation, tries - 1, done);
-    done(std::move(response));
+    // No other error occurs before the first byte is sent.
+    const bool is_of_certificate =
+        has_https && !response.ok() && !*sent && response.error().code != ErrorCode::kUnavailable;
+    done(is_of_certificate ? Annotate(std::move(response), kHttpsAddressKey) : std::move(response));
   });
 }
 
@@ -155,6 +161,7 @@ WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, 
     if (!location.ok()) return done(location.error());
     HttpCall call = data;
     call.url = *location;
+    call.trust = options_.trust;
     steps->running = http_.Send(std::move(call), done);
   });
   return steps;

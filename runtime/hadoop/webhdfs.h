@@ -9,7 +9,7 @@
 //
 // Errors name the operation, the path and Hadoop's exception. kUnavailable: no answer, standby, safe mode, and other
 // temporary conditions; the operation may still be done. kCannotWrite: quota, full disks, a folder at the path of the
-// file, and so on. kInvalid: a bad path, or an answer that is not WebHDFS'. Other codes: kNotFound, kNotPermitted.
+// file, and so on. kInvalid: a bad path, or an answer that is not WebHDFS'. Other codes: kNotFound, kNotPermitted (also DistrustError()).
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,9 @@
 #include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
+
+// The key of a NameNode's address with HTTPS. Errors of its certificate begin with this key.
+inline constexpr char kHttpsAddressKey[] = "dfs.namenode.https-address";
 
 struct HdfsEntry {
   // Name in its folder. Empty in the result of GetEntry().
@@ -70,6 +73,8 @@ class WebHdfs {
   struct Options {
     // The NameNodes, of which one is active, e.g. {"http://nn1.example.org:9870", "http://nn2.example.org:9870"}.
     std::vector<std::string> bases;
+    // For NameNodes and DataNodes with https. Null: the authorities of this machine.
+    std::shared_ptr<const HttpTrust> trust = nullptr;
     // User name, which a cluster without Kerberos trusts. Not sent if `token` is set.
     std::string user;
     // Returns the text of the token (credentials.h) that proves the user's identity to a cluster with Kerberos. Called

@@ -47,6 +47,7 @@ Transfer::Transfer(HttpCall call, std::function<void()> on_bytes)
     : call_(std::move(call)), on_bytes_(std::move(on_bytes)), problem_(CURL_ERROR_SIZE, '\0'), easy_(curl_easy_init()) {
   CHECK(easy_);
   Configure();
+  ConfigureTrust();
   ConfigureBody();
   AddHeaders();
 }
@@ -73,6 +74,22 @@ void Transfer::Configure() {
   Set(easy, CURLOPT_HEADERDATA, this);
   Set(easy, CURLOPT_WRITEFUNCTION, OnWrite);
   Set(easy, CURLOPT_WRITEDATA, this);
+}
+
+// The folder with the authorities of this machine is not used, because a site may trust only its own authority.
+void Transfer::ConfigureTrust() {
+  if (!call_.url.starts_with("https:")) return;
+  if (!call_.trust) call_.trust = std::make_shared<const HttpTrust>();
+  CURL* easy = easy_.get();
+  const std::string& authorities = call_.trust->authorities;
+  curl_blob bundle{const_cast<char*>(authorities.data()), authorities.size(), CURL_BLOB_NOCOPY};
+  Set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+  if (!authorities.empty()) {
+    Set(easy, CURLOPT_CAINFO_BLOB, &bundle);
+  } else if (const std::string system = SystemAuthorities(); !system.empty()) {
+    Set(easy, CURLOPT_CAINFO, system.c_str());
+  }
+  if (!call_.trust->checks_names) Set(easy, CURLOPT_SSL_VERIFYHOST, 0L);
 }
 
 void Transfer::ConfigureBody() {
@@ -185,8 +202,29 @@ Result<HttpResponse> Transfer::Finish(int code) {
     return Failed(ErrorCode::kInvalid, "the URL is not valid");
   // libcurl regards an answer that ends within its headers as complete, so this case is made an error here.
   if (code == CURLE_OK && !has_all_headers_) code = CURLE_PARTIAL_FILE;
+  if (const auto error = TlsError(code)) return Failed(error->code, error->message);
   if (code != CURLE_OK) return Failed(ErrorCode::kUnavailable, ReasonFor(code));
   return std::move(response_);
+}
+
+std::optional<Error> Transfer::TlsError(int code) const {
+  // X509_V_ERR_UNSPECIFIED, which libcurl leaves if the name does not match; X509_V_ERR_CERT_NOT_YET_VALID,
+  // X509_V_ERR_CERT_HAS_EXPIRED
+  constexpr long kUnspecified = 1, kNotYetValid = 9, kExpired = 10;
+  const std::string words = problem_.c_str();
+  const size_t host = call_.url.find("://") + 3;
+  const std::string server = call_.url.substr(host, call_.url.find('/', host) - host);
+  if (code == CURLE_SSL_CACERT_BADFILE) return InvalidError(words);
+  // OpenSSL reads the first bytes of an HTTP answer as the header of a record.
+  if (code == CURLE_SSL_CONNECT_ERROR && words.find("wrong version number") != std::string::npos)
+    return NoTlsError(server);
+  if (code != CURLE_PEER_FAILED_VERIFICATION || !call_.trust) return std::nullopt;
+  long verified = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_SSL_VERIFYRESULT, &verified);
+  const bool is_time = verified == kNotYetValid || verified == kExpired;
+  const Distrust kind = verified <= kUnspecified ? Distrust::kHost : (is_time ? Distrust::kTime : Distrust::kAuthority);
+  const size_t colon = words.rfind(": ");
+  return DistrustError(*call_.trust, server, kind, colon == std::string::npos ? words : words.substr(colon + 2));
 }
 
 std::string Transfer::ReasonFor(int code) const {

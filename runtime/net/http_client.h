@@ -16,6 +16,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
+#include "runtime/net/frame_connection.h"
 
 namespace tony {
 
@@ -41,6 +42,28 @@ struct HttpCallLimits {
   size_t headers = 64 << 10;
 };
 
+// Which HTTPS servers a client trusts (http_trust.cc).
+struct HttpTrust {
+  // The certificates that the client trusts, as PEM. Empty: the authorities of this machine.
+  std::string authorities;
+  // The place of `authorities`, for messages to people. Empty: the authorities of this machine.
+  std::string origin;
+  // False: the certificate of a server may name other hosts.
+  bool checks_names = true;
+  bool operator==(const HttpTrust&) const = default;
+};
+
+// Returns the file with the authorities of this machine: $SSL_CERT_FILE, or the file of the Linux distribution. Empty:
+// this machine has no such file.
+std::string SystemAuthorities();
+
+enum class Distrust { kAuthority, kHost, kTime };
+// Returns the error of a server whose certificate was refused. kUnavailable for kTime, because a site renews a
+// certificate that has expired. Otherwise kNotPermitted, because a repetition does not help.
+Error DistrustError(const HttpTrust& trust, std::string_view host, Distrust kind, std::string_view reason);
+// Returns the error kInvalid for a server that answers without TLS.
+Error NoTlsError(std::string_view host);
+
 struct HttpCall {
   std::string method = "GET";
   // The URL, percent-encoded. Errors show it without its query, which may hold a token.
@@ -54,6 +77,8 @@ struct HttpCall {
   // changed nothing.
   std::function<void()> on_connected;
   HttpCallLimits limits;
+  // For a URL with https. Null: the authorities of this machine.
+  std::shared_ptr<const HttpTrust> trust = nullptr;
 };
 
 struct HttpResponse {
@@ -78,11 +103,18 @@ inline constexpr size_t kMostOfGet = 64 << 10;
 // server has closed the connection too early. Pure.
 Result<std::optional<HttpResponse>> HttpResponseIn(std::string_view bytes, bool is_all);
 
+struct HttpServerAddress {
+  Endpoint at;  // numeric
+  // The name and port under which the server is known. Empty: the address.
+  std::string host = {};
+  MakeChannel channel = MakePlainChannel;
+};
+
 // Sends a request, and calls `done` once with the answer, whatever its status, or with an error. The errors
-// are those of HttpResponseIn(); also kUnavailable if the answer is not complete within `limit`. `target` is
-// percent-encoded. Loop thread only. Destroying the handle cancels the call. `done` is never called inside
+// are those of HttpResponseIn() and of the channel; also kUnavailable if the answer is not complete within `limit`.
+// `target` is percent-encoded. Loop thread only. Destroying the handle cancels the call. `done` is never called inside
 // GetByAddress(), and may destroy the handle.
-[[nodiscard]] std::unique_ptr<EventLoop::Handle> GetByAddress(EventLoop& loop, const Endpoint& server,
+[[nodiscard]] std::unique_ptr<EventLoop::Handle> GetByAddress(EventLoop& loop, const HttpServerAddress& server,
                                                               const std::string& target, Duration limit,
                                                               std::function<void(Result<HttpResponse>)> done);
 
@@ -117,6 +149,7 @@ class Transfer {
   static int OnRequest(void* self, char*, char*, int, int);
 
   void Configure();
+  void ConfigureTrust();
   void ConfigureBody();
   void AddHeaders();
   std::optional<size_t> ReadBody(char* to, size_t room);
@@ -124,6 +157,8 @@ class Transfer {
   bool TakeHeader(std::string_view line);
   bool Refuse(ErrorCode code, std::string why);
   std::string ReasonFor(int code) const;
+  // Returns why no TLS connection was established; nullopt for other errors.
+  std::optional<Error> TlsError(int code) const;
 
   HttpCall call_;
   std::function<void()> on_bytes_;
@@ -150,8 +185,8 @@ class Transfer {
 // a call if its kept connection turns out to be closed, and this class prevents the repetition. Redirects are returned
 // like any other answer. The environment's proxy variables have no effect, as in Hadoop's clients.
 // kUnavailable: no connection or no complete answer, or a time limit has passed; the server may have done the work
-// nevertheless. kInvalid: the URL is not valid, the answer exceeds its limits, or the file to send is too short. A
-// complete answer is a success, whatever its status.
+// nevertheless. kInvalid: the URL is not valid, the answer exceeds its limits, or the file to send is too short. Errors
+// of a server's certificate are those of DistrustError(). A complete answer is a success, whatever its status.
 
 class HttpClient {
  public:

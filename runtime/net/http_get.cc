@@ -79,39 +79,51 @@ constexpr size_t kPiece = 8 << 10;
 // Runs one GET request: connects, writes the request, and reads the answer. An error at any of these points ends it.
 class RunningGet : public EventLoop::Handle {
  public:
-  RunningGet(EventLoop& loop, const Endpoint& server, const std::string& target, Duration limit,
+  RunningGet(EventLoop& loop, const HttpServerAddress& server, const std::string& target, Duration limit,
              std::function<void(Result<HttpResponse>)> done)
-      : loop_(loop), server_(server), done_(std::move(done)) {
-    out_ = StrCat("GET ", target, " HTTP/1.0\r\nHost: ", ToString(server), "\r\nAccept: application/json\r\n\r\n");
+      : loop_(loop), host_(server.host.empty() ? ToString(server.at) : server.host), done_(std::move(done)) {
+    out_ = StrCat("GET ", target, " HTTP/1.0\r\nHost: ", host_, "\r\nAccept: application/json\r\n\r\n");
     limit_ = loop_.After(limit,
                          [this, limit] { End(UnavailableError("no complete answer within ", limit.count(), " ms")); });
-    auto socket = StartConnect(server);
-    if (!socket.ok()) {
-      limit_ = loop_.After(Duration(0), [this, error = socket.error()] { End(error); });
-      return;
-    }
-    channel_ = MakePlainChannel(*std::move(socket));
-    writable_ = loop_.WhenWritable(channel_->socket(), [this] { Write(); });
+    const Status begun = Begin(server);
+    if (!begun.ok()) limit_ = loop_.After(Duration(0), [this, error = begun.error()] { End(error); });
   }
 
  private:
-  void Write() {
-    const Channel::Step step = channel_->Write(out_);
-    if (step.kind == Channel::Step::Kind::kEnded) return End(step.why);
-    out_.erase(0, step.bytes);
-    if (!out_.empty()) return;
-    readable_ = loop_.WhenReadable(channel_->socket(), [this] { Read(); });
-    writable_.reset();
+  Status Begin(const HttpServerAddress& server) {
+    TRY_ASSIGN(UniqueFd socket, StartConnect(server.at));
+    TRY_ASSIGN(channel_, server.channel(std::move(socket)));
+    Await(Channel::Step::Kind::kWaitsToWrite);
+    return Ok();
   }
 
-  void Read() {
-    std::array<char, kPiece> chunk;
-    const Channel::Step step = channel_->Read(chunk.data(), chunk.size());
-    if (step.kind == Channel::Step::Kind::kWaitsToRead) return;
-    in_.append(chunk.data(), step.bytes);
-    auto response = HttpResponseIn(in_, step.kind == Channel::Step::Kind::kEnded);
-    if (!response.ok()) return End(response.error());
-    if (*response) End(**std::move(response));
+  void Await(Channel::Step::Kind what) {
+    readable_.reset();
+    writable_.reset();
+    if (what == Channel::Step::Kind::kWaitsToRead)
+      readable_ = loop_.WhenReadable(channel_->socket(), [this] { Continue(); });
+    else
+      writable_ = loop_.WhenWritable(channel_->socket(), [this] { Continue(); });
+  }
+
+  // Moves bytes until the channel has to wait. A TLS channel may wait to read before it writes.
+  void Continue() {
+    while (true) {
+      std::array<char, kPiece> chunk;
+      const bool writes = !out_.empty();
+      const Channel::Step step = writes ? channel_->Write(out_) : channel_->Read(chunk.data(), chunk.size());
+      const bool is_end = step.kind == Channel::Step::Kind::kEnded;
+      if (is_end && writes) return End(step.why);
+      if (!is_end && step.kind != Channel::Step::Kind::kMoved) return Await(step.kind);
+      if (writes) {
+        out_.erase(0, step.bytes);
+        continue;
+      }
+      in_.append(chunk.data(), step.bytes);
+      auto response = HttpResponseIn(in_, is_end);
+      if (!response.ok()) return End(response.error());
+      if (*response) return End(**std::move(response));
+    }
   }
 
   // Must be the last step of a callback, because `done_` may destroy this object.
@@ -120,13 +132,13 @@ class RunningGet : public EventLoop::Handle {
     writable_.reset();
     limit_.reset();
     if (!result.ok())
-      result = Error{result.error().code, StrCat("GET from ", ToString(server_), ": ", result.error().message)};
+      result = Error{result.error().code, StrCat("GET from ", host_, ": ", result.error().message)};
     const auto done = std::move(done_);
     done(std::move(result));
   }
 
   EventLoop& loop_;
-  const Endpoint server_;
+  const std::string host_;
   std::function<void(Result<HttpResponse>)> done_;
   std::string out_, in_;
   EventLoop::Timer limit_;
@@ -136,8 +148,9 @@ class RunningGet : public EventLoop::Handle {
 
 }  // namespace
 
-std::unique_ptr<EventLoop::Handle> GetByAddress(EventLoop& loop, const Endpoint& server, const std::string& target,
-                                                Duration limit, std::function<void(Result<HttpResponse>)> done) {
+std::unique_ptr<EventLoop::Handle> GetByAddress(EventLoop& loop, const HttpServerAddress& server,
+                                                const std::string& target, Duration limit,
+                                                std::function<void(Result<HttpResponse>)> done) {
   return std::make_unique<RunningGet>(loop, server, target, limit, std::move(done));
 }
 

@@ -72,6 +72,9 @@ struct Side {
   std::vector<TlsRole> peers;  // allowed roles of the peer
   Context context;
   bool told = false;  // the first refusal has been logged
+  // Set for connections to an HTTPS server.
+  std::string host = {};
+  HttpTrust trust = {};
 };
 
 class TlsChannel : public Channel {
@@ -110,6 +113,8 @@ class TlsChannel : public Channel {
   // Continues the handshake. nullopt: the peer is known, and OpenSSL's error queue, which all channels of a thread
   // share, is empty.
   std::optional<Step> Establish();
+  bool SetHost();
+  bool JudgeServer(bool signed_well, int error);
   Step StepAfter(int done);
   Error WhyItEnded() const;
   void LogFirstRefusal();
@@ -120,7 +125,7 @@ class TlsChannel : public Channel {
   // The first bytes that a server has received, until they have been checked.
   std::string heard_;
   std::string socket_problem_;  // set once reading or writing failed
-  std::string refusal_;         // error of the peer's certificate
+  std::optional<Error> refusal_;  // error of the peer's certificate
   bool right_role_ = false;
   bool known_ = false;  // the handshake is complete
 };
@@ -152,7 +157,18 @@ bool TlsChannel::Begin() {
   SSL_set_bio(ssl_.get(), bio, bio);
   SSL_set_app_data(ssl_.get(), this);
   side_->server ? SSL_set_accept_state(ssl_.get()) : SSL_set_connect_state(ssl_.get());
-  return true;
+  return side_->host.empty() || SetHost();
+}
+
+// Sets the name that the certificate must contain. A numeric address is never sent as the server's name (RFC 6066).
+bool TlsChannel::SetHost() {
+  const char* host = side_->host.c_str();
+  const Owned<ASN1_OCTET_STRING, ASN1_OCTET_STRING_free> address(a2i_IPADDRESS(host));
+  ERR_clear_error();
+  if (!address && SSL_set_tlsext_host_name(ssl_.get(), host) != 1) return false;
+  if (!side_->trust.checks_names) return true;
+  return address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), host) == 1
+                 : SSL_set1_host(ssl_.get(), host) == 1;
 }
 
 int TlsChannel::Receive(BIO* bio, char* to, int most) {
@@ -197,23 +213,34 @@ std::string ReasonOfTls() {
   return "unknown reason";
 }
 
+bool IsOfTime(int error) { return error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID; }
+
 // Called for each certificate of the peer's chain, with the peer's own last, and for each error of a certificate.
 bool TlsChannel::Judge(bool signed_well, X509_STORE_CTX* chain) {
+  const int error = X509_STORE_CTX_get_error(chain);
+  if (!side_->host.empty()) return JudgeServer(signed_well, error);
   if (!signed_well) {
-    const int error = X509_STORE_CTX_get_error(chain);
-    const bool of_time = error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID;
-    refusal_ = StrCat(of_time ? "the peer's certificate: " : "the peer does not belong to this job: ",
-                      X509_verify_cert_error_string(error));
+    const char* what = IsOfTime(error) ? "the peer's certificate: " : "the peer does not belong to this job: ";
+    refusal_ = NotPermittedError(what, X509_verify_cert_error_string(error));
   } else if (X509_STORE_CTX_get_error_depth(chain) == 0) {
     const std::string role = RoleIn(X509_STORE_CTX_get_current_cert(chain));
     right_role_ = std::ranges::any_of(side_->peers, [&](TlsRole peer) { return role == ToString(peer); });
     if (!right_role_) {
-      refusal_ =
-          StrCat("the peer's certificate has the role \"", role, "\", expected ", ToString(side_->peers.front()));
+      refusal_ = NotPermittedError("the peer's certificate has the role \"", role, "\", expected ",
+                                   ToString(side_->peers.front()));
       X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
     }
   }
-  return refusal_.empty();
+  return !refusal_;
+}
+
+bool TlsChannel::JudgeServer(bool signed_well, int error) {
+  right_role_ = true;
+  if (signed_well) return true;
+  const bool is_host = error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH;
+  const Distrust kind = IsOfTime(error) ? Distrust::kTime : (is_host ? Distrust::kHost : Distrust::kAuthority);
+  refusal_ = DistrustError(side_->trust, side_->host, kind, X509_verify_cert_error_string(error));
+  return false;
 }
 
 std::optional<Channel::Step> TlsChannel::Establish() {
@@ -240,9 +267,10 @@ Channel::Step TlsChannel::StepAfter(int done) {
 }
 
 Error TlsChannel::WhyItEnded() const {
-  if (!refusal_.empty()) return NotPermittedError(refusal_);
+  if (refusal_) return *refusal_;
   if (!socket_problem_.empty()) return UnavailableError(socket_problem_);
   const int reason = ERR_GET_REASON(ERR_peek_error());
+  if (!side_->host.empty() && reason == SSL_R_WRONG_VERSION_NUMBER) return NoTlsError(side_->host);
   // The AM checks a program's certificate last, so it may refuse this program after this program has accepted the AM.
   // Such a refusal gets kUnavailable.
   const ErrorCode code = known_ || side_->server ? ErrorCode::kUnavailable : ErrorCode::kNotPermitted;
@@ -256,9 +284,10 @@ Error TlsChannel::WhyItEnded() const {
 // Logs only the first refusal. The message shows people why the job's programs cannot connect, e.g. because a clock is
 // wrong by days.
 void TlsChannel::LogFirstRefusal() {
-  if (!side_->server || refusal_.empty() || std::exchange(side_->told, true)) return;
+  if (!side_->server || !refusal_ || std::exchange(side_->told, true)) return;
   const auto peer = PeerAddress(socket_);
-  LogWarn(StrCat("refused a TLS connection from ", peer.ok() ? peer->host : "an unknown host", ": ", refusal_));
+  const std::string host = peer.ok() ? peer->host : "an unknown host";
+  LogWarn(StrCat("refused a TLS connection from ", host, ": ", refusal_->message));
 }
 
 int OnCertificate(int signed_well, X509_STORE_CTX* chain) {
@@ -331,6 +360,14 @@ void StartLibrary() {
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
 }
 
+MakeChannel ChannelsOf(std::shared_ptr<Side> side) {
+  return [side = std::move(side)](UniqueFd socket) -> Result<std::unique_ptr<Channel>> {
+    auto channel = std::make_unique<TlsChannel>(side, std::move(socket));
+    if (!channel->Begin()) return UnavailableError("no memory for a TLS connection");
+    return std::unique_ptr<Channel>(std::move(channel));
+  };
+}
+
 Result<MakeChannel> MakeSide(bool server, const TlsIdentity& own, const std::vector<TlsRole>& roles,
                              std::vector<TlsRole> peers) {
   StartLibrary();
@@ -341,11 +378,30 @@ Result<MakeChannel> MakeSide(bool server, const TlsIdentity& own, const std::vec
   side->context.reset(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()));
   if (!side->context || !Configure(side->context.get())) return Error{ErrorCode::kInternal, "OpenSSL has no TLS 1.3"};
   TRY(Use(side->context.get(), own, roles));
-  return MakeChannel([side](UniqueFd socket) -> Result<std::unique_ptr<Channel>> {
-    auto channel = std::make_unique<TlsChannel>(side, std::move(socket));
-    if (!channel->Begin()) return UnavailableError("no memory for a TLS connection");
-    return std::unique_ptr<Channel>(std::move(channel));
-  });
+  return ChannelsOf(side);
+}
+
+// Adds all certificates of `pem` to the trusted ones.
+Status Trust(SSL_CTX* context, const std::string& pem) {
+  X509_STORE* const store = SSL_CTX_get_cert_store(context);
+  const auto memory = Memory(pem);
+  int count = 0;
+  while (const Certificate certificate{PEM_read_bio_X509(memory.get(), nullptr, NoPassword, nullptr)}) {
+    if (X509_STORE_add_cert(store, certificate.get()) != 1) break;
+    ++count;
+  }
+  // The loop ends with an error at the end of the text, too.
+  const bool is_all = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  ERR_clear_error();
+  return is_all && count > 0 ? Ok() : Status(InvalidError("the trusted authorities are not certificates in PEM"));
+}
+
+Status TrustSystem(SSL_CTX* context) {
+  const std::string file = SystemAuthorities();
+  if (file.empty()) return InvalidError("this machine has no bundle of authorities");
+  const bool is_read = SSL_CTX_load_verify_file(context, file.c_str()) == 1;
+  ERR_clear_error();
+  return is_read ? Ok() : Status(InvalidError(file, ": expected certificates of authorities in PEM"));
 }
 
 }  // namespace
@@ -356,6 +412,26 @@ Result<MakeChannel> MakeTlsServer(const TlsIdentity& master) {
 
 Result<MakeChannel> MakeTlsClient(const TlsIdentity& own) {
   return MakeSide(false, own, {TlsRole::kExecutor, TlsRole::kClient}, {TlsRole::kMaster});
+}
+
+Result<MakeChannel> MakeHttpsClient(const HttpTrust& trust, const std::string& host) {
+  StartLibrary();
+  ERR_clear_error();
+  const auto side = std::make_shared<Side>();
+  side->host = host;
+  side->trust = trust;
+  side->context.reset(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX* const context = side->context.get();
+  if (!context || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1)
+    return Error{ErrorCode::kInternal, "OpenSSL has no TLS 1.2"};
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, OnCertificate);
+  // Java trusts a certificate in a truststore even if another authority has signed it.
+  X509_STORE_set_flags(SSL_CTX_get_cert_store(context), X509_V_FLAG_PARTIAL_CHAIN);
+  TRY(trust.authorities.empty() ? TrustSystem(context) : Trust(context, trust.authorities));
+  return ChannelsOf(side);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// TLS between the programs of one job, and the certificates of a job.
+// TLS between the programs of one job, the certificates of a job, and TLS to HTTPS servers.
 //
 // Owned holds an object that a C library has made, and frees it with the library's function.
 #pragma once
@@ -9,6 +9,7 @@
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/net/frame_connection.h"
+#include "runtime/net/http_client.h"
 
 namespace tony {
 
@@ -56,6 +57,11 @@ struct TlsIdentity {
 Result<MakeChannel> MakeTlsServer(const TlsIdentity& master);
 // Returns a function for connections to the AM. `own` is an executor's or a client's identity.
 Result<MakeChannel> MakeTlsClient(const TlsIdentity& own);
+
+// Returns a function for connections to an HTTPS server, for programs without libcurl and without a name service. TLS
+// 1.2 or newer. `host` is the name of the server without its port; the server shows a certificate for this name.
+// kInvalid: the authorities cannot be read. The channel's errors are those of DistrustError().
+Result<MakeChannel> MakeHttpsClient(const HttpTrust& trust, const std::string& host);
 
 // The three certificates of one job, which the job's own authority signs. The authority's key is discarded afterwards.
 // Therefore a fourth certificate cannot be made, not even by the job's user.

@@ -66,10 +66,11 @@ Result<T> AskHdfs(const hadoop::WebHdfs::Options& options, Ask ask) {
 
 Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string& renewer) {
   TRY_ASSIGN(hadoop::Token token,
-             AskHdfs<hadoop::Token>({.bases = cluster.webhdfs, .user = "", .limits = kLoginLimits},
-                                    [&](hadoop::WebHdfs& hdfs, auto done) {
-                                      return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
-                                    }));
+             AskHdfs<hadoop::Token>(
+                 {.bases = cluster.webhdfs, .trust = cluster.trust, .user = "", .limits = kLoginLimits},
+                 [&](hadoop::WebHdfs& hdfs, auto done) {
+                   return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
+                 }));
   token.service = HdfsServiceOf(cluster);
   return token;
 }
@@ -126,8 +127,10 @@ Result<std::string> DescribeLogin() {
 }
 
 hadoop::WebHdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits) {
-  hadoop::WebHdfs::Options options{.bases = cluster.webhdfs, .user = cluster.user, .limits = limits};
-  if (!cluster.rm_principal.empty()) options.token = [cluster](const std::string& refused) { return HdfsTokenTextOf(cluster, refused); };
+  hadoop::WebHdfs::Options options{
+      .bases = cluster.webhdfs, .trust = cluster.trust, .user = cluster.user, .limits = limits};
+  if (!cluster.rm_principal.empty())
+    options.token = [cluster](const std::string& refused) { return HdfsTokenTextOf(cluster, refused); };
   return options;
 }
 

@@ -12,11 +12,19 @@
 
 namespace tony {
 
+void Fields(auto& io, Is<HttpTrust> auto& trust) {
+  io.Field("authorities", trust.authorities);
+  io.Field("origin", trust.origin);
+  io.Field("checks_names", trust.checks_names);
+}
+
 void Fields(auto& io, Is<LeasePlace> auto& place) {
   io.Field("name_nodes", place.name_nodes);
   io.Field("folder", place.folder);
   io.Field("user", place.user);
   io.IfSet("token_service", place.token_service);
+  io.IfSet("hosts", place.hosts);
+  io.IfSet("trust", place.trust);
 }
 
 namespace {
@@ -25,6 +33,7 @@ using Secrets = std::map<std::string, std::string>;
 
 constexpr const char* kOwnTls = "tony.tls";
 constexpr const char* kExecutorsTls = "tony.executor-tls";
+constexpr const char* kHdfsTrust = "tony.hdfs-trust";
 constexpr const char* kLeasePlace = "tony.lease-place";
 
 Error NotUsable(std::string_view alias, std::string_view why) {
@@ -101,6 +110,9 @@ std::string NameInContainer(const std::string& stream, const AttemptId& attempt,
   return is_first || stream == "executor.log" ? stream : StrCat(stream, ".", attempt.number);
 }
 
+std::string ToJson(const HttpTrust& trust) { return WriteJson(trust); }
+Result<HttpTrust> HttpTrustFromJson(std::string_view text) { return ReadJson<HttpTrust>(text, "trusted servers"); }
+
 Result<std::string> VariableOfContainer(const char* name) {
   const char* value = std::getenv(name);
   if (value != nullptr && *value != '\0') return std::string(value);
@@ -136,6 +148,7 @@ Result<ContainerLaunch> LaunchIn(std::string_view credentials_file) {
 void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch) {
   Add(credentials.secrets, launch.job, launch.secrets);
   AddTls(credentials.secrets, kExecutorsTls, launch.executors_tls);
+  if (launch.hdfs_trust) credentials.secrets[kHdfsTrust] = ToJson(*launch.hdfs_trust);
 }
 
 Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials) {
@@ -143,6 +156,10 @@ Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials) {
   TRY_ASSIGN(launch.job.value, Needed(credentials.secrets, "tony.job"));
   TRY_ASSIGN(launch.secrets, SecretsIn(credentials.secrets));
   launch.executors_tls = TlsIn(credentials.secrets, kExecutorsTls);
+  if (credentials.secrets.contains(kHdfsTrust)) {
+    TRY_ASSIGN(HttpTrust trust, Parsed(credentials.secrets, kHdfsTrust, HttpTrustFromJson));
+    launch.hdfs_trust = std::make_shared<const HttpTrust>(std::move(trust));
+  }
   return launch;
 }
 

@@ -8,12 +8,14 @@
 //   tony.spec                   the job spec (JSON); if missing, it is in the file kSpecFile in the container's folder
 //   tony.lease, tony.staged     the records am.lease and staged.json; paths of entries are names in that folder
 //   tony.lease-place            the place of the record am.lease (JSON); if missing, the executor cannot read am.lease
+//   tony.hdfs-trust             which HTTPS servers of HDFS the AM trusts (JSON); if missing, HDFS has no HTTPS
 //   tony.tls, tony.executor-tls TLS identities of this process, and of the executors that it starts: <alias>.ca,
 //                               .certificate, .key (PEM)
 //
 // Never log any of these values.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/hadoop/credentials.h"
 #include "runtime/job/ids.h"
+#include "runtime/net/http_client.h"
 #include "runtime/net/tls.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
@@ -52,20 +55,26 @@ struct JobSecrets {
   bool operator==(const JobSecrets&) const = default;
 };
 
+std::string ToJson(const HttpTrust& trust);
+Result<HttpTrust> HttpTrustFromJson(std::string_view text);
+
 // Returns a variable that a NodeManager sets for each container. kUsage: the variable is not set, so no NodeManager
 // started this process.
 Result<std::string> VariableOfContainer(const char* name);
 
 // The job's folder in HDFS, for an executor that reads the lease record there by WebHDFS (lease_reader.h).
 struct LeasePlace {
-  // HTTP addresses of the cluster's NameNodes. They are numeric, because a static executor cannot resolve names. Empty:
-  // the place is not known.
+  // Addresses of the web servers of the cluster's NameNodes. They are numeric, because a static executor cannot resolve
+  // names. Empty: the place is not known.
   std::vector<Endpoint> name_nodes;
   std::string folder;  // "/user/eve/.tony/jobs/application_1700000000000_0001"
   std::string user;    // the user's name in HDFS
   // The service of the token with which the executor calls HDFS. The token is in the container's credentials. Empty: the
   // cluster trusts the user's name.
   std::string token_service = {};
+  // The names of the NameNodes, which are HTTPS servers, in the order of `name_nodes`. Empty: they have no HTTPS.
+  std::vector<std::string> hosts = {};
+  HttpTrust trust = {};  // used with `hosts`
   bool operator==(const LeasePlace&) const = default;
 };
 
@@ -103,6 +112,8 @@ struct MasterLaunch {
   JobId job;
   JobSecrets secrets;
   TlsIdentity executors_tls;  // for executors that the AM starts
+  // YarnCluster::trust.
+  std::shared_ptr<const HttpTrust> hdfs_trust = nullptr;
 };
 void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch);
 Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials);

@@ -7,6 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/net/http_client.h"
+#include "runtime/net/tls.h"
 #include "runtime/os/files.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 
@@ -46,16 +47,27 @@ Result<std::string> LeaseReader::Identity() const {
   return StrCat("delegation=", hadoop::TextOf(*token));
 }
 
+// Reads the trusted certificates for each call, because an executor seldom makes a call.
+Result<HttpServerAddress> LeaseReader::NameNode() const {
+  const Endpoint& at = place_.name_nodes[name_node_];
+  if (place_.hosts.empty()) return HttpServerAddress{at};
+  const std::string& host = place_.hosts[name_node_ % place_.hosts.size()];
+  TRY_ASSIGN(MakeChannel tls, MakeHttpsClient(place_.trust, host));
+  return HttpServerAddress{at, ToString(Endpoint{host, at.port}), std::move(tls)};
+}
+
 void LeaseReader::Ask() {
   --unasked_;
   const auto identity = Identity();
-  if (!identity.ok()) {
-    call_ = loop_.After(Duration(0), [this, error = identity.error()] { Tell(error); });
+  const auto server = NameNode();
+  if (!identity.ok() || !server.ok()) {
+    const Error error = identity.ok() ? server.error() : identity.error();
+    call_ = loop_.After(Duration(0), [this, error] { Tell(error); });
     return;
   }
   const std::string target =
       StrCat("/webhdfs/v1", hadoop::EscapedPath(Subject()), "?op=GETXATTRS&encoding=hex&", *identity);
-  call_ = GetByAddress(loop_, place_.name_nodes[name_node_], target, limit_,
+  call_ = GetByAddress(loop_, *server, target, limit_,
                        [this](const Result<HttpResponse>& response) { Take(response); });
 }
 

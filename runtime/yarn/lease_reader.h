@@ -36,6 +36,7 @@ class LeaseReader {
   Result<std::optional<LeaseRecord>> LeaseIn(const Result<HttpResponse>& response);
   void Tell(const Result<std::optional<LeaseRecord>>& lease);
   std::string Subject() const;
+  Result<HttpServerAddress> NameNode() const;
   Result<std::string> Identity() const;
 
   EventLoop& loop_;

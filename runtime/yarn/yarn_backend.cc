@@ -41,7 +41,7 @@ decltype(RequestPlace::look) Noting(const YarnCluster& cluster, decltype(Request
     TRY_ASSIGN(const JobPresence presence, look(job));
     if (presence != JobPresence::kMade) return presence;
     TRY_ASSIGN(const auto note, FindClusterNote(job));
-    if (!note) TRY(NoteCluster(job, ToText(cluster)));
+    if (!note) TRY(NoteCluster(job, NoteOf(cluster)));
     return presence;
   };
 }

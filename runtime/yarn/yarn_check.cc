@@ -84,6 +84,13 @@ Status AskHdfs(const YarnCluster& cluster) {
   return hdfs.MakeFolders(JobsFolder(cluster));
 }
 
+std::string AddressKeyOf(const YarnCluster& cluster) {
+  return HasHttps(cluster) ? hadoop::kHttpsAddressKey : "dfs.namenode.http-address";
+}
+
+// Returns whether the error is about the NameNode's certificate or its protocol.
+bool IsOfCertificate(const Error& error) { return error.message.starts_with(hadoop::kHttpsAddressKey); }
+
 }  // namespace
 
 Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& spec, CheckFor purpose) {
@@ -100,7 +107,7 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
   // address.
   const Status hdfs = AskHdfs(cluster);
   if (!hdfs.ok() && hdfs.error().code == ErrorCode::kUnavailable)
-    return Annotate(hdfs.error(), StrCat("dfs.namenode.http-address: ", Join(cluster.webhdfs, ", "),
+    return Annotate(hdfs.error(), StrCat(AddressKeyOf(cluster), ": ", Join(cluster.webhdfs, ", "),
                                          cluster.has_webhdfs_off ? " (dfs.webhdfs.enabled is false)" : ""));
   TRY(hdfs);
   TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
@@ -135,6 +142,7 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
     if (const char* folder = std::getenv(name); folder && *folder) variables.push_back(StrCat(name, "=", folder));
   const std::string from =
       variables.empty() ? "the last job that named its own site files" : Join(variables, " and ");
+  if (!cluster.ok() && IsOfCertificate(cluster.error())) return FailCheck("namenode", cluster.error().message, "");
   // Only a login fails with these codes.
   if (!cluster.ok() && (cluster.error().code == ErrorCode::kNotPermitted || cluster.error().code == ErrorCode::kUnavailable))
     return FailCheck("kerberos", cluster.error().message, "");
@@ -152,16 +160,22 @@ Check CheckLogin() {
   return OkCheck(kName, StrCat("TonY proves the user's identity by ", *login));
 }
 
-// Warns that the network carries everything unencrypted. TonY does not support HTTPS with Hadoop yet. The setting of
-// RPC is the ResourceManager's own, or that of the site files if the ResourceManager does not answer. It does not apply
-// to a client, because only a process with a token, such as an application master, can protect its calls.
+// Warns that the network carries secrets unencrypted. The setting of RPC is the ResourceManager's own, or that of the
+// site files if the ResourceManager does not answer. It does not apply to a client without Kerberos, because only a
+// process with a token or a ticket can protect its calls.
 Check CheckNetwork(const YarnCluster& cluster) {
+  constexpr const char* kName = "network";
   constexpr const char* kKey = "hadoop.rpc.protection";
   const std::string rpc = hadoop::RmSetting(cluster.rm_web, kKey, kLimit).value_or(cluster.rpc_protection);
-  return WarnCheck("network",
-                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", kKey, " is ", rpc,
-                          rpc == "authentication" ? "" : " for application masters only", ", WebHDFS is ",
-                          Join(cluster.webhdfs, ", ")),
+  const bool has_kerberos = !cluster.rm_principal.empty();
+  const std::string web = StrCat("WebHDFS is ", Join(cluster.webhdfs, ", "));
+  std::vector<std::string> clear;
+  const char* for_whom = has_kerberos || rpc == "authentication" ? "" : " for application masters only";
+  if (!has_kerberos || rpc != "privacy") clear.push_back(StrCat(kKey, " is ", rpc, for_whom));
+  if (!HasHttps(cluster)) clear.push_back(web);
+  if (clear.empty()) return OkCheck(kName, StrCat("secrets of jobs are encrypted: ", kKey, " is ", rpc, ", ", web));
+  return WarnCheck(kName,
+                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", Join(clear, ", ")),
                    "let only the cluster's own machines and users reach the cluster's network");
 }
 
@@ -354,18 +368,21 @@ void AddHdfs(const YarnCluster& cluster, Checks& all) {
   options.limits.stalled = options.limits.whole = kWriteLimit;
   WebHdfsCalls hdfs(std::move(options));
   const auto home = hdfs.GetEntry(cluster.home);
+  if (!home.ok() && IsOfCertificate(home.error())) {
+    all.push_back(FailCheck(kName, home.error().message, ""));
+    return;
+  }
   if (!home.ok() && home.error().code == ErrorCode::kUnavailable) {
-    all.push_back(FailCheck(
-        kName, home.error().message,
-        "check that the NameNode is running and active, or set dfs.namenode.http-address in hdfs-site.xml to "
-        "HOST:PORT"));
+    all.push_back(FailCheck(kName, home.error().message,
+                            StrCat("check that the NameNode is running and active, or set ", AddressKeyOf(cluster),
+                                   " in hdfs-site.xml to HOST:PORT")));
     return;
   }
   std::optional<std::string> version;
   for (const std::string& base : cluster.webhdfs)
     if (!version)
       version = hadoop::WebText(base + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo",
-                                "/beans/0/SoftwareVersion", kAnswerLimit);
+                                "/beans/0/SoftwareVersion", kAnswerLimit, cluster.trust);
   all.push_back(CheckVersion(kName, version));
   all.back().text = StrCat(Join(cluster.webhdfs, ", "), " answers: ", all.back().text);
   if (home.ok()) return AddWrite(cluster, hdfs, all);

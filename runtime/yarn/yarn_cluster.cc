@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -10,10 +11,12 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/trust_store.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/os/users.h"
 #include "runtime/yarn/cluster_login.h"
+#include "runtime/yarn/container_launch.h"
 #include "runtime/yarn/yarn_configured.h"
 
 namespace tony {
@@ -119,8 +122,6 @@ Status Add(const char* from, const std::string& place, Result<Properties> (*read
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user) {
   TRY(Only(site, "hadoop.security.authentication", "this authentication",
            [](const std::string& text) { return text == "simple" || text == kKerberos; }));
-  TRY(Only(site, "dfs.http.policy", "HDFS with HTTPS only",
-           [](const std::string& text) { return text != "HTTPS_ONLY"; }));
   TRY_ASSIGN(const auto managers, hadoop::ResourceManagers(site));
   TRY_ASSIGN(const auto hdfs, hadoop::DefaultHdfsOf(site));
   TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
@@ -144,7 +145,8 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
     cluster.rms.push_back(manager.client);
     cluster.schedulers.push_back(manager.scheduler);
   }
-  for (const Endpoint& web : hdfs.webs) cluster.webhdfs.push_back(StrCat("http://", ToString(web)));
+  for (const Endpoint& web : hdfs.webs)
+    cluster.webhdfs.push_back(StrCat(hdfs.has_https ? "https://" : "http://", ToString(web)));
   const auto policy = site.Find("yarn.http.policy");
   const bool has_http = policy.ok() && !(*policy && (*policy)->text == "HTTPS_ONLY");
   if (const auto& web = managers.front().web; web && has_http) cluster.rm_web = StrCat("http://", ToString(*web));
@@ -209,11 +211,11 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
 }
 
 Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster) {
-  constexpr std::string_view kScheme = "http://";
   std::vector<Endpoint> resolved;
   for (const std::string& base : cluster.webhdfs) {
-    const auto web = base.starts_with(kScheme) ? ParseEndpoint(base.substr(kScheme.size()), 0) : std::nullopt;
-    if (!web) return InvalidError("WebHDFS is at \"", base, "\", expected http://HOST:PORT");
+    const size_t scheme = base.find("://");
+    const auto web = scheme == std::string::npos ? std::nullopt : ParseEndpoint(base.substr(scheme + 3), 0);
+    if (!web) return InvalidError("WebHDFS is at \"", base, "\", expected http://HOST:PORT or https://HOST:PORT");
     TRY_ASSIGN(const std::string address, ResolveHost(web->host));
     resolved.push_back({address, web->port});
   }
@@ -231,6 +233,35 @@ std::string PageOf(const YarnCluster& cluster, const JobId& job) {
   return proxy.empty() ? "" : StrCat(proxy, "/proxy/", job.value, "/");
 }
 
+namespace {
+
+// Returns the folders that may contain ssl-client.xml.
+std::vector<std::filesystem::path> FoldersOf(const SiteFiles& files) {
+  std::vector<std::filesystem::path> folders;
+  for (const char* name : {kConfigurationVariable, kYarnConfigurationVariable})
+    if (std::string folder = ExpandTilde(Variable(name).value_or("")); !folder.empty())
+      folders.emplace_back(std::move(folder));
+  if (!files.hdfs.empty()) folders.push_back(std::filesystem::path(files.hdfs).parent_path());
+  return folders;
+}
+
+}  // namespace
+
+bool HasHttps(const YarnCluster& cluster) { return cluster.webhdfs.front().starts_with("https:"); }
+
+std::string NoteOf(const YarnCluster& cluster) {
+  return StrCat(ToText(cluster), cluster.trust ? "\n" + ToJson(*cluster.trust) : "");
+}
+
+Result<YarnCluster> YarnClusterFromNote(const std::string& note) {
+  const size_t end = std::min(note.find('\n'), note.size());
+  TRY_ASSIGN(YarnCluster cluster, YarnClusterFromText(note.substr(0, end)));
+  if (end == note.size()) return cluster;
+  TRY_ASSIGN(HttpTrust trust, HttpTrustFromJson(note.substr(end + 1)));
+  cluster.trust = std::make_shared<const HttpTrust>(std::move(trust));
+  return cluster;
+}
+
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   if (!IsConfigurationSet() && files == SiteFiles()) return YarnNotConfigured();
   Properties sites;
@@ -241,6 +272,10 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   const std::string user = Variable("HADOOP_USER_NAME").value_or("");
   TRY_ASSIGN(YarnCluster cluster, YarnClusterOf(hadoop::SiteConfiguration(sites, Variable),
                                                 user.empty() ? UserName(geteuid()) : user));
+  if (HasHttps(cluster)) {
+    TRY_ASSIGN(HttpTrust trust, hadoop::ReadHttpTrust(sites, FoldersOf(files), Variable));
+    cluster.trust = std::make_shared<const HttpTrust>(std::move(trust));
+  }
   if (!cluster.rm_principal.empty()) {
     TRY_ASSIGN(cluster.home, HomeFolderOf(cluster));
     cluster.user = cluster.home.substr(cluster.home.rfind('/') + 1);
@@ -252,7 +287,7 @@ Result<YarnCluster> FindYarnCluster(const JobId& job) {
   if (job.value.empty() && IsConfigurationSet()) return FindYarnCluster(SiteFiles());
   TRY_ASSIGN(const auto note, FindClusterNoteOrNewest(job));
   if (!note) return FindYarnCluster(SiteFiles());
-  return Annotate(YarnClusterFromText(note->text), note->file.string());
+  return Annotate(YarnClusterFromNote(note->text), note->file.string());
 }
 
 }  // namespace tony

@@ -2,6 +2,7 @@
 // own loop and connection. A call takes a few milliseconds, and never more than `limit`. Any thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "runtime/hadoop/hadoop_xml.h"
 #include "runtime/hadoop/yarn_clients.h"
 #include "runtime/job/ids.h"
+#include "runtime/net/http_client.h"
 #include "runtime/spec/property_values.h"
 
 namespace tony {
@@ -39,6 +41,8 @@ struct YarnCluster {
   // hadoop.rpc.protection and dfs.webhdfs.enabled in these site files. The cluster's own settings may differ, too.
   std::string rpc_protection = {};
   bool has_webhdfs_off = false;
+  // Which HTTPS servers of HDFS are trusted. Null if `webhdfs` has no HTTPS servers. Not part of ToText().
+  std::shared_ptr<const HttpTrust> trust = nullptr;
 };
 
 // Blocking calls to the ResourceManager of a cluster. If the cluster has several, a call goes to one after the other
@@ -78,11 +82,17 @@ inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: not from ToText()
 
+// Returns the text of the cluster in a note (yarn_configured.h). In addition to ToText() it contains `trust`.
+std::string NoteOf(const YarnCluster& cluster);
+Result<YarnCluster> YarnClusterFromNote(const std::string& note);  // kInvalid: not from NoteOf()
+
+bool HasHttps(const YarnCluster& cluster);  // true: WebHDFS is served with HTTPS
+
 // Returns e.g. "rm1:8032,rm2:8032".
 std::string ToText(const std::vector<Endpoint>& endpoints);
 
-// Returns the numeric HTTP addresses of the cluster's NameNodes. Blocks, as ResolveHost() does. kUnavailable: a name
-// does not resolve.
+// Returns the numeric addresses of the web servers of the cluster's NameNodes. Blocks, as ResolveHost() does.
+// kUnavailable: a name does not resolve.
 Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster);
 
 // Returns the address of the job's page, which works even after the job has ended. The ResourceManager redirects a

@@ -31,7 +31,7 @@ Error YarnNotConfigured();
 
 struct ClusterNote {
   std::filesystem::path file;
-  std::string text;  // in the form of ToText(YarnCluster)
+  std::string text;  // in the form of NoteOf(YarnCluster)
 };
 // Returns the note of `job`, or the newest note if `job` is empty. nullopt: the note or $TONY_HOME does not exist.
 Result<std::optional<ClusterNote>> FindClusterNote(const JobId& job);

@@ -21,7 +21,7 @@ constexpr Duration kListLimit{2000};
 // Returns why the note of a job stays; nullopt if the job no longer exists.
 std::optional<std::string> WhyKept(const ClusterNote& note, const JobId& job, const JobsOfCluster& jobs_of,
                                    std::map<std::string, Result<std::set<std::string>>>& known) {
-  const auto cluster = YarnClusterFromText(note.text);
+  const auto cluster = YarnClusterFromNote(note.text);
   if (!cluster.ok()) return cluster.error().message;
   auto jobs = known.find(note.text);
   if (jobs == known.end()) jobs = known.emplace(note.text, jobs_of(*cluster)).first;

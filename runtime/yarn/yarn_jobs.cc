@@ -10,6 +10,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/aggregated_log.h"
 #include "runtime/history/history_files.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/job/json_fields.h"
@@ -67,7 +68,13 @@ HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
 LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job) {
   const auto name_nodes = ResolveNameNodes(cluster);
   const std::string token_service = cluster.rm_principal.empty() ? "" : HdfsServiceOf(cluster);
-  if (name_nodes.ok()) return {*name_nodes, JobFolderOf(cluster, job).path, cluster.user, token_service};
+  if (name_nodes.ok()) {
+    LeasePlace place{*name_nodes, JobFolderOf(cluster, job).path, cluster.user, token_service};
+    if (!HasHttps(cluster)) return place;
+    for (const std::string& base : cluster.webhdfs) place.hosts.push_back(hadoop::HostOfUrl(base));
+    if (cluster.trust) place.trust = *cluster.trust;
+    return place;
+  }
   LogWarn(StrCat("executors cannot find the application master after its restart, because the NameNode is unknown: ",
                  name_nodes.error().message));
   return {};
@@ -339,7 +346,7 @@ Result<NewJob> YarnJobs::UploadJob(NewJob job, Instant now, const StageWatch& wa
     TRY_ASSIGN(job.id, NewId(now));
   }
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(files_));
-  if (files_ != SiteFiles()) TRY(NoteCluster(job.id, ToText(cluster)));
+  if (files_ != SiteFiles()) TRY(NoteCluster(job.id, NoteOf(cluster)));
   Result<RecordsByName> uploaded_records = UploadRecords(cluster, job, now, watch);
   if (!uploaded_records.ok()) ForgetCluster(job.id);
   TRY(uploaded_records);

@@ -1,4 +1,4 @@
-// An HTTP server on the test's own loop. It answers as the test wants, including invalid answers.
+// An HTTP server on the test's own loop, optionally with TLS. It answers as the test wants, including invalid answers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/net/frame_connection.h"
 #include "runtime/net/sockets.h"
 
 namespace tony {
@@ -40,13 +41,17 @@ class ScriptedHttpServer {
  public:
   using Script = std::function<ServedAnswer(const ServedRequest&)>;
 
-  ScriptedHttpServer(EventLoop& loop, Script script) : loop_(loop), script_(std::move(script)) {
+  // With `tls`, the server's addresses begin with https.
+  ScriptedHttpServer(EventLoop& loop, Script script, MakeChannel tls = nullptr)
+      : loop_(loop), script_(std::move(script)), tls_(std::move(tls)) {
     UniqueFd socket = *ListenOn({kLoopback, 0});
     port_ = BoundAddress(socket)->port;
     listener_ = std::make_unique<Listener>(loop, std::move(socket), port_, [this](UniqueFd fd) { Add(std::move(fd)); });
   }
 
-  std::string Url(std::string_view target) const { return StrCat("http://", kLoopback, ":", port_, target); }
+  std::string Url(std::string_view target) const {
+    return StrCat(tls_ ? "https://" : "http://", kLoopback, ":", port_, target);
+  }
   int port() const { return port_; }
   const std::vector<ServedRequest>& requests() const { return requests_; }
   int accepted() const { return accepted_; }
@@ -58,7 +63,7 @@ class ScriptedHttpServer {
 
  private:
   struct Connection {
-    UniqueFd fd;
+    std::unique_ptr<Channel> channel;
     std::string in, out;
     ServedAnswer answer;
     bool continued = false;
@@ -70,10 +75,10 @@ class ScriptedHttpServer {
   void Add(UniqueFd fd) {
     ++accepted_;
     auto connection = std::make_shared<Connection>();
-    connection->fd = std::move(fd);
+    connection->channel = tls_ ? *tls_(std::move(fd)) : MakePlainChannel(std::move(fd));
     connections_.push_back(connection);
-    connection->readable =
-        loop_.WhenReadable(connection->fd.get(), [this, connection = connection.get()] { Receive(Find(connection)); });
+    connection->readable = loop_.WhenReadable(
+        connection->channel->socket(), [this, connection = connection.get()] { Receive(Find(connection)); });
   }
   Held Find(const Connection* wanted) const {
     return *std::find_if(connections_.begin(), connections_.end(), [&](const Held& c) { return c.get() == wanted; });
@@ -87,10 +92,10 @@ class ScriptedHttpServer {
 
   void Receive(const Held& connection) {
     std::string chunk(64 << 10, '\0');
-    const ssize_t got = ::recv(connection->fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
-    if (got <= 0) return got == 0 || errno != EAGAIN ? Close(connection) : void();
-    connection->in.append(chunk, 0, static_cast<size_t>(got));
-    ServeNext(connection);
+    const Channel::Step step = connection->channel->Read(chunk.data(), chunk.size());
+    if (step.kind == Channel::Step::Kind::kEnded) return Close(connection);
+    connection->in.append(chunk, 0, step.bytes);
+    if (step.kind == Channel::Step::Kind::kMoved) ServeNext(connection);
   }
 
   void ServeNext(const Held& connection) {
@@ -133,10 +138,10 @@ class ScriptedHttpServer {
     const size_t piece = connection->answer.piece;
     while (!connection->out.empty()) {
       const size_t size = piece != 0 ? std::min(piece, connection->out.size()) : connection->out.size();
-      const ssize_t sent = ::send(connection->fd.get(), connection->out.data(), size, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent < 0 && errno != EAGAIN) return Close(connection);
-      if (sent < 0) return AwaitRoom(connection);
-      connection->out.erase(0, static_cast<size_t>(sent));
+      const Channel::Step step = connection->channel->Write(std::string_view(connection->out).substr(0, size));
+      if (step.kind == Channel::Step::Kind::kEnded) return Close(connection);
+      if (step.kind != Channel::Step::Kind::kMoved) return AwaitRoom(connection);
+      connection->out.erase(0, step.bytes);
       if (piece != 0 && !connection->out.empty()) return Pace(connection);
     }
     connection->writable.reset();
@@ -145,7 +150,7 @@ class ScriptedHttpServer {
   void AwaitRoom(const Held& connection) {
     if (connection->writable) return;
     connection->writable =
-        loop_.WhenWritable(connection->fd.get(), [this, raw = connection.get()] { SendSome(Find(raw)); });
+        loop_.WhenWritable(connection->channel->socket(), [this, raw = connection.get()] { SendSome(Find(raw)); });
   }
   void Pace(const Held& connection) {
     connection->pace = loop_.After(Duration(1), [this, raw = connection.get()] { SendSome(Find(raw)); });
@@ -153,6 +158,7 @@ class ScriptedHttpServer {
 
   EventLoop& loop_;
   Script script_;
+  const MakeChannel tls_;
   int port_ = 0;
   int accepted_ = 0;
   size_t cut_ = 0;

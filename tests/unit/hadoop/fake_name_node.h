@@ -18,7 +18,8 @@ namespace tony::hadoop {
 
 class FakeNameNode {
  public:
-  explicit FakeNameNode(EventLoop& loop) : server_(loop, [this](const ServedRequest& r) { return Answer(r); }) {}
+  explicit FakeNameNode(EventLoop& loop, MakeChannel tls = nullptr)
+      : server_(loop, [this](const ServedRequest& r) { return Answer(r); }, std::move(tls)) {}
 
   std::string url() const { return server_.Url(""); }
   ScriptedHttpServer& server() { return server_; }

@@ -7,6 +7,8 @@
 
 #include <optional>
 
+#include "tests/support/https_end.h"
+#include "tests/support/results.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/hadoop/fake_name_node.h"
 
@@ -89,6 +91,23 @@ TEST_F(WebHdfsTest, ACallWhoseTokenHasEndedIsSentOnceMoreIfThereIsAnotherToken) 
   other = "first";
   EXPECT_FALSE(make().ok());
   EXPECT_EQ(node.server().requests().size(), 3u) << "there is no other token";
+}
+
+TEST_F(WebHdfsTest, NameNodeAndDataNodeAreCalledByHttps) {
+  FakeNameNode secure(loop, HttpsEnd());
+  WebHdfs::Options options{.bases = {secure.url()}, .user = "eve"};
+  options.trust = std::make_shared<const HttpTrust>(HttpTrust{kSiteAuthority, "trust.jks"});
+  WebHdfs trusting(loop, options);
+  secure.folders["/a"] = "700";
+  const auto made = Run<Result<bool>>([&](auto done) { return trusting.Create("/a/b", {"bytes"}, {}, done); });
+  EXPECT_TRUE(Must(made));
+  EXPECT_EQ(Must(Run<Result<std::string>>([&](auto done) { return trusting.Read("/a/b", 0, 9, done); })), "bytes");
+  const size_t sent = secure.server().requests().size();
+  options.trust = std::make_shared<const HttpTrust>(HttpTrust{kOtherAuthority, "trust.jks"});
+  WebHdfs refusing(loop, options);
+  ExpectError(Run<Status>([&](auto done) { return refusing.MakeFolders("/c", 0700, done); }), ErrorCode::kNotPermitted,
+              StrCat("^dfs.namenode.https-address: PUT ", secure.url(), "/webhdfs/v1/c: the certificate of "));
+  EXPECT_EQ(secure.server().requests().size(), sent);
 }
 
 TEST_F(WebHdfsTest, AnyByteExceptNulInAPathOrParameterReachesTheServerUnchanged) {

@@ -73,7 +73,7 @@ class HttpGetTest : public testing::Test {
  protected:
   Result<HttpResponse> Get(const Endpoint& at, Duration limit = Duration(20'000)) {
     std::optional<Result<HttpResponse>> result;
-    handle = GetByAddress(loop, at, "/a?op=X", limit, [&](Result<HttpResponse> response) {
+    handle = GetByAddress(loop, {at}, "/a?op=X", limit, [&](Result<HttpResponse> response) {
       handle.reset();
       result = std::move(response);
     });
@@ -140,7 +140,7 @@ TEST_F(HttpGetTest, AHostNameInsteadOfAnIpv4AddressIsRefused) {
 
 TEST_F(HttpGetTest, DestroyingTheHandleCancelsTheCall) {
   answer = {""};
-  handle = GetByAddress(loop, Own(), "/", Duration(20'000), [](const Result<HttpResponse>&) { FAIL(); });
+  handle = GetByAddress(loop, {Own()}, "/", Duration(20'000), [](const Result<HttpResponse>&) { FAIL(); });
   ASSERT_TRUE(RunUntil(loop, [&] { return server.requests().size() == 1; }));
   handle.reset();
   EXPECT_TRUE(RunUntil(loop, [&] { return server.open() == 0; }));

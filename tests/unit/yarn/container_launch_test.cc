@@ -22,6 +22,8 @@ ContainerLaunch Launch() {
   launch.spec = "{\"schema\":1}";
   launch.lease = {{7}, {Endpoint{"10.0.0.1", 4711}}, 12};
   launch.lease_place = {{{"10.0.0.2", 9870}, {"10.0.0.3", 9870}}, "/user/eve/.tony/jobs/j", "eve"};
+  launch.lease_place.hosts = {"nn1", "nn2"};
+  launch.lease_place.trust = {"PEM", "trust.jks", false};
   launch.staged.job = {{.name = "data", .path = "aa"}};
   return launch;
 }
@@ -105,13 +107,16 @@ TEST(ContainerLaunchTest, RandomlyDamagedLaunchCredentialsDoNotCrashTheReader) {
 }
 
 TEST(MasterLaunchTest, LaunchDataOfAMasterIsReadBackFromTheMastersCredentials) {
-  const MasterLaunch launch{{"application_1_0001"}, Launch().secrets, {"ca", "other", "other key"}};
+  MasterLaunch launch{{"application_1_0001"}, Launch().secrets, {"ca", "other", "other key"}};
+  launch.hdfs_trust = std::make_shared<const HttpTrust>(HttpTrust{"PEM", "trust.jks", false});
   Credentials credentials;
   AddTo(credentials, launch);
   const auto read = Must(MasterLaunchIn(credentials));
   EXPECT_EQ(read.job, launch.job);
   EXPECT_EQ(read.secrets, launch.secrets);
   EXPECT_EQ(read.executors_tls, launch.executors_tls);
+  ASSERT_TRUE(read.hdfs_trust);
+  EXPECT_EQ(*read.hdfs_trust, *launch.hdfs_trust);
   EXPECT_FALSE(MasterLaunchIn({}).ok());
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/hadoop/webhdfs_answer.h"
 #include "runtime/os/files.h"
+#include "tests/support/https_end.h"
 #include "tests/support/results.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -115,6 +116,31 @@ TEST_F(LeaseReaderTest, TheLeaseReaderCanBeDestroyedInItsOwnCallback) {
     });
     ASSERT_TRUE(RunUntil(loop_, [&] { return is_read; }));
   }
+}
+
+// The reader connects to a numeric address, and checks the certificate for the name.
+TEST_F(LeaseReaderTest, TheLeaseIsReadByHttpsUnderTheNameOfTheNameNode) {
+  FakeNameNode node(loop_, HttpsEnd());
+  node.folders[kFolder] = "700";
+  Write(node, ToJson(LeaseOf(2)));
+  LeasePlace place{{{kLoopback, node.server().port()}}, kFolder, "eve"};
+  place.trust.authorities = kSiteAuthority;
+  const auto read = [&](const std::string& host) {
+    place.hosts = {host};
+    LeaseReader reader(loop_, place, LeaseOf(1), Duration(40'000));
+    std::optional<Result<std::optional<LeaseRecord>>> answer;
+    for (int reads = 0; reads < 2; ++reads) {
+      answer.reset();
+      reader.Read([&](const auto& lease) { answer = lease; });
+      EXPECT_TRUE(RunUntil(loop_, [&] { return answer.has_value(); }));
+    }
+    return answer.value_or(Error{ErrorCode::kInternal, "never answered"});
+  };
+  EXPECT_EQ(Must(read("nn.example.org")), LeaseOf(2));
+  EXPECT_EQ(node.server().requests().at(0).headers.at("host"), StrCat("nn.example.org:", node.server().port()));
+  ExpectError(read("other.example.org"), ErrorCode::kNotPermitted, "~is for other hosts");
+  place.trust.authorities = "x";
+  ExpectError(read("nn.example.org"), ErrorCode::kInvalid, "~not certificates in PEM");
 }
 
 // ---- NameNodes that do not answer

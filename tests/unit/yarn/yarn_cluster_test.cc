@@ -95,8 +95,6 @@ TEST(YarnClusterTest, AnUnsupportedSettingIsRejectedWithItsFileAndKey) {
             "x-site.xml:3: fs.defaultFS is \"hdfs://nn:0\", " + kExpectedHdfs);
   EXPECT_EQ(ErrorWith({{"hadoop.security.authentication", "token"}}),
             "x-site.xml:3: hadoop.security.authentication is \"token\": this authentication is not supported yet");
-  EXPECT_EQ(ErrorWith({{"dfs.http.policy", "HTTPS_ONLY"}}),
-            "x-site.xml:3: dfs.http.policy is \"HTTPS_ONLY\": HDFS with HTTPS only is not supported yet");
 }
 
 TEST(YarnClusterTest, AClusterWithKerberosNamesThePrincipalOfItsResourceManagers) {
@@ -147,6 +145,29 @@ TEST(YarnClusterTest, ALogicalNameMayStandForOneNameNode) {
                                          {"dfs.nameservices", "c1"},
                                          {"dfs.namenode.rpc-address.c1", "nn:9000"}}));
   EXPECT_EQ(Join(cluster.webhdfs, ","), "http://nn:9870");
+}
+
+TEST(YarnClusterTest, HdfsIsCalledByHttpsIfItsPolicyIsHttpsOnly) {
+  const auto hdfs = [](Site changes) { return Join(Must(ClusterWith(std::move(changes))).webhdfs, ","); };
+  const auto policy = [&](const std::string& value) { return hdfs({{"dfs.http.policy", value}}); };
+  for (const char* value : {"", "HTTP_ONLY", "HTTP_AND_HTTPS"}) EXPECT_EQ(policy(value), "http://nn.example.org:9870");
+  for (const char* value : {"HTTPS_ONLY", "https_only"}) EXPECT_EQ(policy(value), "https://nn.example.org:9871");
+  Site site = {{"dfs.http.policy", "HTTPS_ONLY"}, {"dfs.namenode.https-address", "0.0.0.0:1"}};
+  EXPECT_EQ(hdfs(site), "https://nn.example.org:1");
+  site.insert(kTwoNameNodes.begin(), kTwoNameNodes.end());
+  site["dfs.namenode.https-address.c1.n2"] = "secure:2";
+  EXPECT_EQ(hdfs(site), "https://nn1:9871,https://secure:2");
+}
+
+TEST(YarnClusterTest, ANoteOfAClusterWithHttpsContainsItsAuthorities) {
+  auto cluster = Must(ClusterWith({{"dfs.http.policy", "HTTPS_ONLY"}}));
+  cluster.trust = std::make_shared<const HttpTrust>(HttpTrust{"PEM\nPEM\n", "trust.jks", false});
+  const auto read = Must(YarnClusterFromNote(NoteOf(cluster)));
+  EXPECT_EQ(ToText(read), ToText(cluster));
+  ASSERT_TRUE(read.trust);
+  EXPECT_EQ(*read.trust, *cluster.trust);
+  EXPECT_FALSE(Must(YarnClusterFromNote(ToText(cluster))).trust);
+  EXPECT_FALSE(YarnClusterFromNote(ToText(cluster) + "\nx").ok());
 }
 
 TEST(YarnClusterTest, ANameNodeWithoutAnAddressIsRejectedWithItsKey) {

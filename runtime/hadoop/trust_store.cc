@@ -1,0 +1,261 @@
+#include "runtime/hadoop/trust_store.h"
+
+// The functions of RC2 are deprecated.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
+#include <openssl/asn1t.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/pkcs7.h>
+#include <openssl/rc2.h>
+#include <openssl/x509.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/net/tls.h"
+#include "runtime/os/files.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr std::string_view kJksMagic = "\xfe\xed\xfe\xed";
+constexpr size_t kDigestSize = 20;
+// Limit of a truststore. The bundle of a Linux distribution takes 200 KB. The certificates travel to each container in
+// its credentials.
+constexpr size_t kLargestStore = 512 << 10;
+// Limit of the rounds in which a key is derived. keytool uses 50,000.
+constexpr long kMostRounds = 10'000'000;
+
+using Certificate = Owned<X509, X509_free>;
+
+// Reads the fields of a JKS. All getters return an empty value once the bytes are too short.
+class JksReader {
+ public:
+  explicit JksReader(std::string_view bytes) : left_(bytes) {}
+
+  std::string_view Bytes(size_t count) {
+    if (count > left_.size()) is_short_ = true;
+    if (is_short_) return {};
+    const std::string_view bytes = left_.substr(0, count);
+    left_.remove_prefix(count);
+    return bytes;
+  }
+  uint32_t Number(size_t size) {
+    uint32_t number = 0;
+    for (const char byte : Bytes(size)) number = number << 8 | static_cast<unsigned char>(byte);
+    return number;
+  }
+  std::string_view Name() { return Bytes(Number(2)); }
+  std::string_view Block() { return Bytes(Number(4)); }
+  bool is_short() const { return is_short_; }
+  size_t left() const { return left_.size(); }
+
+ private:
+  std::string_view left_;
+  bool is_short_ = false;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> CertificatesInJks(std::string_view bytes) {
+  constexpr uint32_t kKey = 1, kTrusted = 2;
+  const Error damaged = InvalidError("the truststore is damaged: it is not a complete JKS");
+  JksReader reader(bytes);
+  if (reader.Bytes(kJksMagic.size()) != kJksMagic) return damaged;
+  const uint32_t version = reader.Number(4);
+  if (version != 1 && version != 2) return damaged;
+  std::vector<std::string> found;
+  const auto read_certificate = [&] {
+    if (version == 2) reader.Name();
+    return reader.Block();
+  };
+  for (uint32_t left = reader.Number(4); left > 0 && !reader.is_short(); --left) {
+    const uint32_t tag = reader.Number(4);
+    reader.Name();
+    reader.Bytes(8);
+    if (tag != kKey && tag != kTrusted) return damaged;
+    if (tag == kKey) reader.Block();
+    const uint32_t count = tag == kKey ? reader.Number(4) : 1;
+    for (uint32_t i = 0; i < count && !reader.is_short(); ++i) {
+      const std::string_view certificate = read_certificate();
+      if (i == 0) found.emplace_back(certificate);
+    }
+  }
+  if (reader.is_short() || reader.left() != kDigestSize) return damaged;
+  return found;
+}
+
+namespace {
+
+Result<std::string> PemOf(const std::vector<Certificate>& certificates) {
+  const Owned<BIO, BIO_free> memory(BIO_new(BIO_s_mem()));
+  for (const Certificate& certificate : certificates)
+    if (!memory || PEM_write_bio_X509(memory.get(), certificate.get()) != 1)
+      return Error{ErrorCode::kInternal, "write a certificate"};
+  char* bytes = nullptr;
+  const auto size = static_cast<size_t>(BIO_get_mem_data(memory.get(), &bytes));
+  return std::string(bytes, size);
+}
+
+Result<std::vector<Certificate>> ReadJks(std::string_view bytes) {
+  TRY_ASSIGN(const auto all, CertificatesInJks(bytes));
+  std::vector<Certificate> certificates;
+  for (const std::string& der : all) {
+    const auto* from = reinterpret_cast<const unsigned char*>(der.data());
+    certificates.emplace_back(d2i_X509(nullptr, &from, static_cast<long>(der.size())));
+    if (!certificates.back()) return InvalidError("the truststore is damaged: it contains a malformed certificate");
+  }
+  return certificates;
+}
+
+void FreeBags(STACK_OF(PKCS12_SAFEBAG) * bags) { sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free); }
+void FreeParts(STACK_OF(PKCS7) * parts) { sk_PKCS7_pop_free(parts, PKCS7_free); }
+using Bags = Owned<STACK_OF(PKCS12_SAFEBAG), FreeBags>;
+
+// Decrypts certificates that Java 8 to 15 encrypted, with RC2 and a key of 40 bits. OpenSSL has this cipher only in a
+// module that a static program cannot load. The cipher protects nothing, and certificates are not secret.
+Bags DecryptRc2(const PKCS7& part, const char* password) {
+  constexpr int kKeySize = 5;
+  const PKCS7_ENC_CONTENT& content = *part.d.encrypted->enc_data;
+  if (OBJ_obj2nid(content.algorithm->algorithm) != NID_pbe_WithSHA1And40BitRC2_CBC || !content.enc_data) return nullptr;
+  const Owned<PBEPARAM, PBEPARAM_free> how(static_cast<PBEPARAM*>(
+      ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(PBEPARAM), content.algorithm->parameter)));
+  std::array<unsigned char, kKeySize> key{};
+  std::array<unsigned char, RC2_BLOCK> start{};
+  const auto derive = [&](int id, auto& to) {
+    const long rounds = how->iter ? ASN1_INTEGER_get(how->iter) : 1;
+    return rounds <= kMostRounds &&
+           PKCS12_key_gen_utf8(password, -1, how->salt->data, how->salt->length, id, static_cast<int>(rounds),
+                               static_cast<int>(to.size()), to.data(), EVP_sha1()) == 1;
+  };
+  if (!how || !derive(PKCS12_KEY_ID, key) || !derive(PKCS12_IV_ID, start)) return nullptr;
+  const ASN1_OCTET_STRING& encrypted = *content.enc_data;
+  if (encrypted.length == 0 || encrypted.length % RC2_BLOCK != 0) return nullptr;
+  std::vector<unsigned char> plain(static_cast<size_t>(encrypted.length));
+  RC2_KEY schedule;
+  RC2_set_key(&schedule, kKeySize, key.data(), kKeySize * 8);
+  RC2_cbc_encrypt(encrypted.data, plain.data(), encrypted.length, &schedule, start.data(), RC2_DECRYPT);
+  const unsigned char* from = plain.data();
+  return Bags(reinterpret_cast<STACK_OF(PKCS12_SAFEBAG)*>(
+      ASN1_item_d2i(nullptr, &from, encrypted.length, ASN1_ITEM_rptr(PKCS12_SAFEBAGS))));
+}
+
+Bags BagsIn(PKCS7& part, const char* password) {
+  if (PKCS7_type_is_data(&part)) return Bags(PKCS12_unpack_p7data(&part));
+  if (!PKCS7_type_is_encrypted(&part)) return nullptr;
+  Bags bags(PKCS12_unpack_p7encdata(&part, password, -1));
+  return bags ? std::move(bags) : DecryptRc2(part, password);
+}
+
+Result<std::vector<Certificate>> ReadPkcs12(std::string_view bytes, const std::optional<std::string>& password) {
+  const auto* from = reinterpret_cast<const unsigned char*>(bytes.data());
+  const Owned<PKCS12, PKCS12_free> store(d2i_PKCS12(nullptr, &from, static_cast<long>(bytes.size())));
+  if (!store) return InvalidError("the file is damaged, or is neither a JKS nor a PKCS12 truststore");
+  const char* text = password ? password->c_str() : nullptr;
+  if (PKCS12_mac_present(store.get()) == 1 && PKCS12_verify_mac(store.get(), text, -1) != 1)
+    return InvalidError(password ? "the password is wrong, or the file is damaged"
+                                 : "a PKCS12 truststore needs its password");
+  const Owned<STACK_OF(PKCS7), FreeParts> parts(PKCS12_unpack_authsafes(store.get()));
+  std::vector<Certificate> certificates;
+  for (int i = 0; i < sk_PKCS7_num(parts.get()); ++i) {
+    const Bags bags = BagsIn(*sk_PKCS7_value(parts.get(), i), text);
+    if (!bags)
+      return InvalidError("the certificates cannot be decrypted; convert the file to JKS: keytool -importkeystore "
+                          "-srckeystore FILE -destkeystore NEW -deststoretype JKS");
+    for (int bag = 0; bag < sk_PKCS12_SAFEBAG_num(bags.get()); ++bag)
+      if (X509* certificate = PKCS12_SAFEBAG_get1_cert(sk_PKCS12_SAFEBAG_value(bags.get(), bag)))
+        certificates.emplace_back(certificate);
+  }
+  return certificates;
+}
+
+}  // namespace
+
+Result<std::string> PemOfTrustStore(std::string_view bytes, const std::optional<std::string>& password) {
+  ERR_clear_error();
+  const bool is_jks = bytes.starts_with(kJksMagic);
+  auto certificates = is_jks ? ReadJks(bytes) : ReadPkcs12(bytes, password);
+  ERR_clear_error();
+  TRY(certificates.status());
+  if (certificates->empty()) return InvalidError("the truststore contains no certificate");
+  return PemOf(*certificates);
+}
+
+namespace {
+
+constexpr const char* kLocation = "ssl.client.truststore.location";
+constexpr const char* kType = "ssl.client.truststore.type";
+constexpr const char* kPassword = "ssl.client.truststore.password";
+constexpr const char* kVerifier = "hadoop.ssl.hostname.verifier";
+
+using Value = SiteConfiguration::Value;
+
+Error Wrong(const char* key, const Value& value, std::string_view expected) {
+  return InvalidError(value.origin, ": ", key, " is \"", value.text, "\", expected ", expected);
+}
+
+Result<bool> ChecksNames(const SiteConfiguration& site) {
+  constexpr std::string_view kKnown[] = {"DEFAULT", "DEFAULT_AND_LOCALHOST", "STRICT", "STRICT_IE6", "ALLOW_ALL"};
+  TRY_ASSIGN(const auto value, site.Find(kVerifier));
+  if (!value || value->text.empty()) return true;
+  const auto* const known =
+      std::ranges::find_if(kKnown, [&](auto name) { return ToLower(name) == ToLower(value->text); });
+  if (known != std::end(kKnown)) return *known != "ALLOW_ALL";
+  return Wrong(kVerifier, *value, "DEFAULT, DEFAULT_AND_LOCALHOST, STRICT, STRICT_IE6 or ALLOW_ALL");
+}
+
+Status RefuseClientCertificates(const SiteConfiguration& site) {
+  for (const char* key : {"hadoop.ssl.require.client.cert", "dfs.client.https.need-auth"}) {
+    TRY_ASSIGN(const auto value, site.Find(key));
+    if (value && ToLower(value->text) == "true")
+      return Wrong(key, *value, "false, because TonY has no certificate for HDFS");
+  }
+  return Ok();
+}
+
+// Returns the file of a truststore as PEM.
+Result<std::string> ReadStore(const SiteConfiguration& site, const Value& location) {
+  TRY_ASSIGN(const auto type, site.Find(kType));
+  const std::string lower = type ? ToLower(type->text) : "";
+  if (!lower.empty() && lower != "jks" && lower != "pkcs12") return Wrong(kType, *type, "jks or pkcs12");
+  TRY_ASSIGN(const auto password, site.Find(kPassword));
+  const auto bytes = ReadFile(location.text);
+  if (!bytes.ok()) return InvalidError(bytes.error().message);
+  if (bytes->size() > kLargestStore)
+    return InvalidError(location.text, ": the truststore is larger than ", kLargestStore >> 10, " KiB");
+  return Annotate(PemOfTrustStore(*bytes, password ? std::optional(password->text) : std::nullopt),
+                  StrCat(location.text, password ? StrCat(" (", kPassword, " in ", password->origin, ")") : ""));
+}
+
+}  // namespace
+
+Result<HttpTrust> ReadHttpTrust(const Properties& sites, const std::vector<std::filesystem::path>& folders,
+                                SiteConfiguration::Environment environment) {
+  TRY_ASSIGN(const auto name, SiteConfiguration(sites, environment).Find("hadoop.ssl.client.conf"));
+  Properties all = sites;
+  for (const std::filesystem::path& folder : folders) {
+    const auto more = ReadSite(folder / (name && !name->text.empty() ? name->text : "ssl-client.xml"));
+    if (!more.ok() && more.error().code == ErrorCode::kNotFound) continue;
+    if (!more.ok()) return InvalidError(more.error().message);
+    all.Merge(*more);
+  }
+  const SiteConfiguration site(all, std::move(environment));
+  TRY(RefuseClientCertificates(site));
+  HttpTrust trust;
+  TRY_ASSIGN(trust.checks_names, ChecksNames(site));
+  TRY_ASSIGN(const auto location, site.Find(kLocation));
+  if (!location || location->text.empty()) return trust;
+  const std::string from = StrCat(location->origin, ": ", kLocation);
+  TRY_ASSIGN(trust.authorities, Annotate(ReadStore(site, *location), from));
+  trust.origin = StrCat(location->text, " (", kLocation, " in ", location->origin, ")");
+  return trust;
+}
+
+}  // namespace tony::hadoop
