@@ -167,7 +167,7 @@ Result<ClusterTokens> FreshTokens(const YarnCluster& cluster) {
   TRY_ASSIGN(const hadoop::Token hdfs, NewHdfsToken(cluster, user.principal));
   fresh.tokens[hdfs.service] = hdfs;
   TRY_ASSIGN(const Instant until,
-             AskHdfs<Instant>({.bases = cluster.webhdfs, .user = "", .limits = kLoginLimits},
+             AskHdfs<Instant>({.bases = cluster.webhdfs, .trust = cluster.trust, .user = "", .limits = kLoginLimits},
                               [&](hadoop::WebHdfs& hdfs_calls, auto done) {
                                 return hdfs_calls.RenewToken(hdfs, std::move(done));
                               }));

@@ -1,4 +1,4 @@
-# Sourced by cluster: the parts of a cluster with Kerberos. All users and services are principals of one realm, whose
+# Sourced by cluster: the parts of a cluster with Kerberos or HTTPS. All users and services are principals of one realm, whose
 # KDC is one of the daemons. Service principals have the host localhost, because all connections come from there. Only
 # the web pages of the second NodeManager, which have the address 127.0.0.2, need a principal with that host.
 # shellcheck shell=bash disable=SC2154  # The script sets the variables.
@@ -13,7 +13,7 @@ native=$conformance/hadoop-native-$native_version
 check_security() {
   [[ $protection =~ ^(authentication|integrity|privacy)$ ]] ||
     fail "TONY_HADOOP_RPC_PROTECTION is authentication, integrity or privacy, not $protection"
-  [[ $(curl --version 2>/dev/null) == *SPNEGO* ]] || fail "no curl with SPNEGO"
+  [[ $(curl --version 2>/dev/null) == *https*SPNEGO* ]] || fail "no curl with HTTPS and SPNEGO"
 }
 
 # A NodeManager with Kerberos reads logs with Hadoop's native library, and ends with the first application without it.
@@ -69,11 +69,14 @@ END
   token_lives dfs.namenode.delegation
   if [ -z "$https" ]; then
     echo "ignore.secure.ports.for.testing true"
-    return
+  else
+    echo "dfs.data.transfer.protection $protection"
   fi
+}
+
+hdfs_tls() {
   cat <<END
 dfs.http.policy HTTPS_ONLY
-dfs.data.transfer.protection $protection
 dfs.datanode.https.address localhost:${port[29]}
 END
   if [ -z "$ha" ]; then
@@ -132,14 +135,17 @@ END
 }
 
 write_security() {
-  local conf
   mkdir -p "$folder/services"
   chmod 700 "$folder/services"
   head -c 32 /dev/urandom | base64 >"$folder/services/secret"
   write_services conf localhost
   write_services conf-node1 localhost
   write_services conf-node2 127.0.0.2
-  [ -n "$https" ] || return 0
+}
+
+write_tls() {
+  local conf
+  mkdir -p "$folder/services"
   make_keystores
   write_ssl "$folder/services" server key trust
   for conf in conf conf-node1 conf-node2; do write_ssl "$folder/$conf" client trust; done
@@ -149,7 +155,7 @@ make_keystores() {
   local tls=$folder/tls
   [ ! -e "$tls/trust.p12" ] || return 0
   mkdir -p "$tls"
-  keys -genkeypair -keyalg EC -groupname secp256r1 -dname CN=localhost -ext SAN=dns:localhost,ip:127.0.0.1 \
+  keys -genkeypair -keyalg EC -groupname secp256r1 -dname CN=localhost -ext SAN=dns:localhost \
     -validity 3650 -keystore "$tls/key.p12"
   keys -exportcert -rfc -keystore "$tls/key.p12" -file "$tls/ca.pem"
   keys -importcert -noprompt -keystore "$tls/trust.p12" -file "$tls/ca.pem"
@@ -193,8 +199,9 @@ use_ticket() { export KRB5CCNAME=${KRB5CCNAME:-FILE:$folder/kdc/cache}; }
 secure_http() {  # METHOD PORT TARGET...
   local scheme=http options=() targets=("${@:3}")
   [ -z "$https" ] || [ "$2" != "${port[27]}" ] || scheme=https options=(--cacert "$folder/tls/ca.pem")
+  [ -z "$kerberos" ] || options+=(--negotiate --user :)
   KRB5_CONFIG=$folder/kdc/krb5.conf KRB5CCNAME=FILE:$folder/kdc/cache \
-    curl --silent --fail --fail-early --max-time 10 --noproxy '*' --negotiate --user : "${options[@]}" \
+    curl --silent --fail --fail-early --max-time 10 --noproxy '*' "${options[@]}" \
     --request "$1" "${targets[@]/#/$scheme://localhost:$2}"
 }
 

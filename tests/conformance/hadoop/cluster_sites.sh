@@ -74,6 +74,7 @@ dfs.datanode.http.address localhost:${port[3]}
 dfs.datanode.ipc.address localhost:${port[4]}
 dfs.namenode.safemode.extension 0
 $([ -z "$kerberos" ] || hdfs_security)
+$([ -z "$https" ] || hdfs_tls)
 END
 }
 

@@ -25,6 +25,7 @@ PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
 KERBEROS = (CLUSTER / "kdc").exists()
+HTTPS = (CLUSTER / "tls").exists()
 VERSION = tuple(map(int, (CLUSTER / "cluster").read_text().split()[0].split(".")))  # of Hadoop, e.g. (3, 4, 3)
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files and $TONY_HOME
 # SIGINT is ignored in programs started in the background; our children would inherit that
@@ -52,9 +53,11 @@ def has_short_tokens():
     return "dfs.namenode.delegation.token.max-lifetime" in (CLUSTER / "conf/hdfs-site.xml").read_text()
 
 
-def open_as_owner(url, method="GET", **how):
-    """Makes a request with the ticket of the cluster's owner."""
-    ran = subprocess.run(["curl", "--silent", "--location-trusted", "--negotiate", "--user", ":", "--noproxy", "*", "--max-time", "30",
+def open_by_curl(url, method="GET", **how):
+    """Makes a request with the ticket of the cluster's owner if the cluster has Kerberos."""
+    proof = ["--negotiate", "--user", ":"] if KERBEROS else []
+    trust = ["--cacert", CLUSTER / "tls/ca.pem"] if HTTPS else []
+    ran = subprocess.run(["curl", "--silent", "--location-trusted", *proof, *trust, "--noproxy", "*", "--max-time", "30",
                           "--request", method, "--write-out", "%{http_code}", url], capture_output=True, env=environment())
     body, code = ran.stdout[:-3], int(ran.stdout[-3:])
     if ran.returncode != 0:
@@ -74,9 +77,10 @@ def open_one_of(key, ids, path, **how):
     text = "".join((CLUSTER / "conf" / f"{name}-site.xml").read_text() for name in ("hdfs", "yarn"))
     addresses = [found.group(1) for end in ("", *ids)
                  if (found := re.search(f"<name>{re.escape(key + end)}</name><value>(.*?)</value>", text))]
+    scheme = "https" if key.endswith("https-address") else "http"
     for address in addresses:
         try:
-            return (open_as_owner if KERBEROS else open_plain)(f"http://{address}{path}", **how)
+            return (open_by_curl if KERBEROS or HTTPS else open_plain)(f"{scheme}://{address}{path}", **how)
         except urllib.error.HTTPError as error:
             if address == addresses[-1] or error.code not in (403, 503):
                 raise
@@ -256,7 +260,7 @@ def nothing_is_left_of(job):
 def hdfs(method, path, user="root", **parameters):
     """Makes one call of WebHDFS; returns the answer as text."""
     words = urllib.parse.urlencode({"user.name": user, **parameters})
-    with open_one_of("dfs.namenode.http-address", (".pair.nn1", ".pair.nn2"),
+    with open_one_of("dfs.namenode.https-address" if HTTPS else "dfs.namenode.http-address", (".pair.nn1", ".pair.nn2"),
                      f"/webhdfs/v1{urllib.parse.quote(path)}?{words}", method=method) as answer:
         return answer.read().decode()
 

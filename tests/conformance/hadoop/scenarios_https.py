@@ -1,0 +1,129 @@
+"""Jobs on a cluster whose HDFS has HTTPS only (TONY_HADOOP_HTTPS=1), with and without Kerberos."""
+
+import importlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import scenarios_takeover
+from common import (CLUSTER, KERBEROS, WORK, applications, jobs_in_hdfs, must, nothing_is_left_of, status, submit, tony,
+                    until)
+
+importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
+from scenarios_takeover import attempts, leads, masters, start, succeeds_unchanged  # noqa: E402
+
+ONE = ("-conf", "tony.worker.instances=1")
+STORE = CLUSTER / "tls/trust.p12"
+
+
+def conf_with(replace, file="ssl-client.xml", name="conf"):
+    """Returns a configuration folder in which each key of `replace` is replaced by its value in one file."""
+    folder = WORK / name
+    shutil.copytree(CLUSTER / "conf", folder)
+    text = (folder / file).read_text()
+    for old, new in replace.items():
+        must(str(old) in text, old, "is not in", text)
+        text = text.replace(str(old), str(new))
+    (folder / file).write_text(text)
+    return {"HADOOP_CONF_DIR": str(folder)}
+
+
+def refused(code, *texts, **more):
+    """Checks that a submit prints one line with the texts, and leaves neither an application nor a job in HDFS."""
+    before = applications(), jobs_in_hdfs()
+    ran = submit("-executes", "true", *ONE, **more)
+    must(ran.returncode == code and len(ran.stderr.splitlines()) == 1, "exit", ran.returncode, ran.stdout, ran.stderr)
+    for text in texts:
+        must(text in ran.stderr, text, "is missing in", ran.stderr)
+    must((applications(), jobs_in_hdfs()) == before, "a refused submit left something behind")
+
+
+def keytool(*words):
+    ran = subprocess.run(["keytool", *words, "-storepass", "changeit", "-noprompt"], capture_output=True, text=True,
+                         check=False)
+    must(ran.returncode == 0, words, ran.stdout, ran.stderr)
+
+
+def a_job_runs_and_its_logs_stay():
+    ran = submit("-executes", "echo I used HTTPS", *ONE)
+    must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
+    job = ran.stdout.split()[0]
+    nothing_is_left_of(job)
+    ran = tony("logs", job)
+    must("I used HTTPS" in ran.stdout, ran.stdout, ran.stderr)
+
+
+def executors_find_the_next_attempt_by_the_lease():
+    """The next attempt has another address. The containers are older than a heartbeat of their nodes."""
+    client, job, before = start()
+    time.sleep(2.5)
+    os.kill(masters(job)[0], signal.SIGKILL)
+    leads(job, 2001)
+    until(lambda: attempts(job) == before and not any(task.get("suspect") for task in status(job)["tasks"]),
+          "the tasks to be heard again")
+    succeeds_unchanged(client, job, before)
+
+
+def a_jks_without_its_password_is_trusted():
+    store = WORK / "trust.jks"
+    keytool("-importcert", "-alias", "a", "-file", str(CLUSTER / "tls/ca.pem"), "-keystore", str(store),
+            "-storetype", "JKS")
+    conf = conf_with({STORE: store, "PKCS12": "jks", "ssl.client.truststore.password": "unused"})
+    ran = submit("-executes", "true", *ONE, **conf)
+    must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
+
+
+def another_authority_is_refused():
+    store = WORK / "other.jks"
+    keytool("-genkeypair", "-alias", "a", "-keyalg", "EC", "-groupname", "secp256r1", "-dname", "CN=other",
+            "-storetype", "JKS", "-keystore", str(store), "-keypass", "changeit")
+    refused(77, "dfs.namenode.https-address", "is not trusted", str(store), "ssl.client.truststore.location",
+            **conf_with({STORE: store}))
+
+
+def a_truststore_that_cannot_be_used_is_refused():
+    damaged = WORK / "damaged"
+    damaged.write_bytes(STORE.read_bytes()[:200])
+    for number, (code, change, *texts) in enumerate((
+            (65, {STORE: "/none.p12"}, "ssl.client.truststore.location", "/none.p12", "no such file"),
+            (65, {STORE: damaged}, "ssl.client.truststore.location", "damaged"),
+            (65, {"changeit": "other"}, "ssl.client.truststore.password", "the password is wrong"),
+            (65, {"PKCS12": "bcfks"}, 'ssl.client.truststore.type is "bcfks", expected jks or pkcs12'))):
+        refused(code, "ssl-client.xml:", *texts, **conf_with(change, name=f"conf{number}"))
+
+
+def a_name_that_the_certificate_lacks_is_refused():
+    if KERBEROS:
+        return  # the KDC refuses this name earlier
+    sites = (CLUSTER / "conf/hdfs-site.xml").read_text()
+    old = [line for line in sites.splitlines() if "namenode.https-address" in line]
+    refused(77, "dfs.namenode.https-address", "is for other hosts",
+            **conf_with({line: line.replace("localhost", "127.0.0.1") for line in old}, "hdfs-site.xml"))
+
+
+def plain_http_at_the_https_port_is_refused():
+    text = (CLUSTER / "conf/yarn-site.xml").read_text()
+    web = next(line.split("<value>")[1].split("<")[0] for line in text.splitlines() if "webapp.address" in line)
+    sites = (CLUSTER / "conf/hdfs-site.xml").read_text()
+    old = [line for line in sites.splitlines() if "namenode.https-address" in line]
+    changes = {line: line.split("<value>")[0] + f"<value>{web}</value></property>" for line in old}
+    refused(65, "dfs.namenode.https-address", "answers without TLS", **conf_with(changes, "hdfs-site.xml"))
+
+
+def the_doctor_says_what_crosses_the_network_in_clear_text():
+    checks = {check["name"]: check for check in json.loads(tony("doctor", "--yarn", "--json").stdout)["checks"]}
+    must(checks["namenode"]["text"].startswith("https://"), checks["namenode"])
+    network = checks["network"]
+    must("WebHDFS is" not in network["text"] or network["health"] == "ok", network)
+    is_private = KERBEROS and "hadoop.rpc.protection is privacy" in network["text"]
+    must(network["health"] == ("ok" if is_private else "warn"), network)
+
+
+TOGETHER = [a_job_runs_and_its_logs_stay, executors_find_the_next_attempt_by_the_lease,
+            a_jks_without_its_password_is_trusted, the_doctor_says_what_crosses_the_network_in_clear_text]
+ALONE = [another_authority_is_refused, a_truststore_that_cannot_be_used_is_refused,
+         a_name_that_the_certificate_lacks_is_refused, plain_http_at_the_https_port_is_refused]
+DEFAULT = []
