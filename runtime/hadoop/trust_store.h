@@ -5,6 +5,10 @@
 //          tag 1: key, count (4), certificates of its chain;  tag 2: one certificate
 //          SHA-1 of the password, a fixed text and all bytes before (20)
 //   a name, and in version 2 each certificate's type: length (2), bytes; a key and a certificate: length (4), bytes
+//
+//   PKCS12 a structure of ASN.1, which OpenSSL reads. A digest depends on the password. Java 8 to 15 encrypt the
+//          certificates with RC2 and a key of 40 bits. A static OpenSSL does not offer this cipher for PKCS12, so they
+//          are decrypted here. Newer releases use AES
 #pragma once
 
 #include <filesystem>

@@ -185,8 +185,8 @@ class Transfer {
 // a call if its kept connection turns out to be closed, and this class prevents the repetition. Redirects are returned
 // like any other answer. The environment's proxy variables have no effect, as in Hadoop's clients.
 // kUnavailable: no connection or no complete answer, or a time limit has passed; the server may have done the work
-// nevertheless. kInvalid: the URL is not valid, the answer exceeds its limits, or the file to send is too short. Errors
-// of a server's certificate are those of DistrustError(). A complete answer is a success, whatever its status.
+// nevertheless. kInvalid: the URL is not valid, the answer exceeds its limits, or the file to send is too short. For a
+// certificate that is refused: DistrustError(). A complete answer is a success, whatever its status.
 
 class HttpClient {
  public:
