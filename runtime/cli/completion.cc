@@ -130,6 +130,7 @@ void AddWords(const VerbSpec& verb, const std::vector<std::string>& before, Cand
   const size_t place = before.size();
   if (place >= verb.max_words) return;
   if (verb.name == "logs" && place > 0) return AddTasks(before.front(), found);
+  if (verb.words.starts_with("push") && place == 0) return found.words.push_back({"push", std::string(verb.text)});
   if (verb.words.find("JOB") != std::string_view::npos) return AddJobs(found);
   if (verb.name == "help" && place == 0) {
     AddVerbs(found);

@@ -203,6 +203,15 @@ std::string TasksText(const JobStatus& status, const JobRecords& records, const 
   return table.Text(room) + LogLinks(status, width);
 }
 
+std::string TokensText(const JobStatus& status, Instant now) {
+  const Duration left = *status.tokens_until - now;
+  if (left > Duration(0))
+    return StrCat("  the job's tokens for the cluster end in ", HumanDuration(left), ", at ",
+                  ToIso8601(*status.tokens_until), "\n");
+  return StrCat("  the job's tokens for the cluster have ended at ", ToIso8601(*status.tokens_until),
+                ", so it waits for fresh ones; run: tony credentials push ", status.job.value, "\n");
+}
+
 std::string JobText(const KnownStatus& known, const JobRecords& records, Instant now) {
   const JobStatus& status = known.status;
   const std::string tags = status.tags.empty() ? "" : StrCat("  tags: ", Join(status.tags, ", "), "\n");
@@ -213,9 +222,7 @@ std::string JobText(const KnownStatus& known, const JobRecords& records, Instant
   text += tags;
   if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
   if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
-  if (status.tokens_until)
-    text += StrCat("  the cluster's tokens of this job end in ", HumanDuration(*status.tokens_until - now), ", at ",
-                   ToIso8601(*status.tokens_until), "\n");
+  if (status.tokens_until) text += TokensText(status, now);
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  degraded: ", status.trouble, "\n");
   if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");
