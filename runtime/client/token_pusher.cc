@@ -13,13 +13,10 @@ namespace {
 constexpr Duration kPushLimit{5000};
 constexpr Duration kShortestPause{1000};
 constexpr Duration kLongestRetry{60'000};
-
+// The pause between failed pushes when the job's tokens have ended. It spares the KDC until a user runs kinit.
+constexpr Duration kRetryAfterEnd{10'000};
 // The part of the tokens' remaining time after which the next ones are pushed.
 constexpr int kPartOfRest = 4;
-
-}  // namespace
-
-namespace {
 
 Result<TokensReply> PushToAm(const Arbiter& arbiter, const JobRecords& records, const Arbiter::TokenPush& push) {
   if (!push.am) return UnavailableError("job ", records.job().value, " has no application master now");
@@ -82,7 +79,8 @@ void TokenPusher::Take(const Result<std::optional<TokenPushResult>>& pushed) {
   if (!std::exchange(is_told_, true))
     on_note_(StrCat("job ", records_.job().value, " gets no fresh tokens, so it can use the cluster only until ",
                     ToIso8601(until_), ": ", pushed.error().message));
-  PushAfter(std::min((until_ - RealClock().Now()) / kPartOfRest, kLongestRetry));
+  const Duration rest = until_ - RealClock().Now();
+  PushAfter(rest > Duration(0) ? std::min(rest / kPartOfRest, kLongestRetry) : kRetryAfterEnd);
 }
 
 }  // namespace tony
