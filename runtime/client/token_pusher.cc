@@ -53,13 +53,15 @@ Result<std::optional<TokenPushResult>> PushFreshTokens(const Arbiter& arbiter, c
 }
 
 void TokenPusher::See(const JobStatus& status) {
-  if (status.verdict || !status.tokens_until) return timer_.reset();
+  is_over_ = status.verdict.has_value();
+  if (is_over_ || !status.tokens_until) return timer_.reset();
   if (*status.tokens_until <= until_) return;
   until_ = *status.tokens_until;
   PushAfter((until_ - RealClock().Now()) / kPartOfRest);
 }
 
 void TokenPusher::PushAfter(Duration pause) {
+  if (is_over_) return;
   timer_ = loop_.After(std::max(pause, kShortestPause), [this] { Push(); });
 }
 

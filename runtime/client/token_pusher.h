@@ -49,6 +49,7 @@ class TokenPusher {
   const std::function<void(const std::string&)> on_note_;
   Instant until_{};  // end of the job's newest tokens
   bool is_told_ = false;  // the reason of the failed pushes
+  bool is_over_ = false;  // the job has ended
   EventLoop::Timer timer_;
   // This member is the last, so that its thread ends before the other members are destroyed.
   SideThread thread_;
