@@ -170,6 +170,7 @@ class JobStatus:
     planned_kill: PlannedKill | None = None
     tracking_url: str | None = None
     tensorboard_url: str | None = None
+    tokens_until: Time | None = None
     am_reachable: bool | None = None
     unruled: bool | None = None
     acked: bool | None = None
