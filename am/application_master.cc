@@ -161,7 +161,8 @@ void ApplicationMaster::Register(const Caller& caller, const Registration& what,
   if (!Admit(caller.token, reply)) return;
   // The answer does not wait for a journal that cannot be written, because the executor would repeat the call until it
   // considers itself cut off and stops its task. The answer promises nothing, because the executor registers again with
-  // the next AM. A refusal may come from a decision that is not in the journal yet, so the executor only searches again.
+  // the next AM. A refusal may come from a decision that is not in the journal yet, so the executor only searches
+  // again.
   if (!trouble_.empty()) {
     if (Observe(RegisterCall{caller, what})) return reply.Refuse(RefusalReason::kNotLeader, trouble_);
     return reply.Success(epoch_);
@@ -222,8 +223,8 @@ void ApplicationMaster::SendTokensIfOlder(const AttemptId& attempt, int64_t numb
   if (number < tokens_.number) parked_.SendTokens(attempt, tokens_);
 }
 
-// A push is taken even while this AM cannot write its journal or is not the leader, because the lack of valid tokens may
-// be the cause.
+// A push is taken even while this AM cannot write its journal or is not the leader, because the lack of valid tokens
+// may be the cause.
 void ApplicationMaster::PushTokens(const std::string& token, const ClusterTokens& tokens, Reply<TokensReply> reply) {
   if (!Knows(token)) return reply.Refuse(RefusalReason::kBadToken, "the token does not belong to this job");
   if (tokens_.number == 0)

@@ -1,5 +1,5 @@
-// The calls that an AM answers while it cannot lead because the cluster refuses its tokens. Executors stay connected, so
-// that their tasks continue. Clients learn the reason, and may push fresh tokens.
+// The calls that an AM answers while it cannot lead because the cluster refuses its tokens. Executors stay connected
+// and continue their tasks. Clients learn the reason, and may push fresh tokens.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ class TokenWait : public AmService {
   TokenWait(TokenWaitInputs inputs, EventLoop& loop) : inputs_(std::move(inputs)), loop_(loop), parked_(loop) {}
 
   bool Knows(const std::string& token) const override { return SameSecret(token, inputs_.job_token); }
-  // Register and Heartbeat are accepted, and Await is answered without a command after its limit. The executor registers
-  // again with the AM that leads next.
+  // Register and Heartbeat are accepted, and Await is answered without a command after its limit. The executor
+  // registers again with the AM that leads next.
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;

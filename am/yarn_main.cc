@@ -315,10 +315,10 @@ class Master {
     return over_.empty() ? 0 : kAttemptIsOver;
   }
 
-  // Waits for fresh tokens, because this AM cannot read the journal without valid ones. Meanwhile the AM stays registered
-  // with the ResourceManager, which tells clients where to push the tokens. The next process of this container leads the
-  // job with them, and with the state that this process saves. Returns the error or the exit code with which this process
-  // then exits.
+  // Waits for fresh tokens, because this AM cannot read the journal without valid ones. Meanwhile the AM stays
+  // registered with the ResourceManager, which tells clients where to push the tokens. The next process of this
+  // container leads the job with them, and with the state that this process saves. Returns the error or the exit code
+  // with which this process then exits.
   Result<int> AwaitTokens(const Error& why) {
     LogWarn(StrCat("the application master waits for fresh tokens: ", why.message));
     StopLooking();
@@ -326,10 +326,13 @@ class Master {
     if (!tls.ok()) return tls.error();
     TokenWait wait({.job_token = container_.launch.secrets.token,
                     .epoch = epoch_,
-                    .reason = StrCat("the application master waits for fresh tokens of the cluster (tony credentials push ",
-                                     records_.job().value, "): ", why.message),
+                    .reason = StrCat("the application master waits for fresh tokens of the cluster ",
+                                     "(tony credentials push ", records_.job().value, "): ", why.message),
                     .tokens = container_.tokens,
-                    .store = [this](const ClusterTokens& tokens) { return ReplaceTokens(container_.token_file, tokens); },
+                    .store =
+                        [this](const ClusterTokens& tokens) {
+                          return ReplaceTokens(container_.token_file, tokens);
+                        },
                     .on_tokens = [this] { loop_.Stop(); }},
                    loop_);
     const auto server =

@@ -128,7 +128,8 @@ void Executor::TakeTokens(const ClusterTokens& tokens) {
   if (!surroundings_.replace_tokens || tokens.number <= surroundings_.tokens) return;
   surroundings_.tokens = tokens.number;
   const Status replaced = surroundings_.replace_tokens(tokens);
-  if (!replaced.ok()) return LogWarn(StrCat("the tokens of the cluster cannot be replaced: ", replaced.error().message));
+  if (!replaced.ok())
+    return LogWarn(StrCat("the tokens of the cluster cannot be replaced: ", replaced.error().message));
   LogInfo(StrCat("the tokens of the cluster are replaced by tokens that end at ", ToIso8601(tokens.until)));
 }
 

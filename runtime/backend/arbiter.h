@@ -78,9 +78,9 @@ class Arbiter {
   // the conditions of the kill. The call waits at most a few seconds, may be repeated, and may be made on any thread.
   // Returns false if only keepers end the jobs of this backend.
   virtual Result<bool> EndInScheduler(const JobId&, const std::string& /*reason*/) const { return false; }
-  // Gets fresh tokens of the cluster for a job, and the address of the job's AM, as the scheduler knows it (nullopt: no AM
-  // runs now). Waits for the cluster. nullopt: the job uses no tokens. kNotFound: the job has ended. kNotPermitted: the
-  // user of this process gets no tokens, for example because the Kerberos ticket has ended.
+  // Gets fresh tokens of the cluster for a job, and the address of the job's AM, as the scheduler knows it (nullopt: no
+  // AM runs now). Waits for the cluster. nullopt: the job uses no tokens. kNotFound: the job has ended. kNotPermitted:
+  // the user of this process gets no tokens, for example because the Kerberos ticket has ended.
   struct TokenPush {
     ClusterTokens tokens;
     std::optional<Address> am;

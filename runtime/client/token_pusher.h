@@ -15,10 +15,10 @@
 
 namespace tony {
 
-// Gets fresh tokens and pushes them to the job's AM, even to an AM that cannot lead because its tokens have ended. Tokens
-// for an AM that cannot be reached become a record of the job, which the AM reads within seconds. Blocks for Kerberos,
-// the cluster and the AM. nullopt: the job uses no tokens. Errors are those of Arbiter::PrepareTokenPush(), of the
-// records, and of an AM that refuses the tokens.
+// Gets fresh tokens and pushes them to the job's AM, even to an AM that cannot lead because its tokens have ended. If
+// the AM cannot be reached, the tokens become a record of the job, which the AM reads within seconds. Blocks for
+// Kerberos, the cluster and the AM. nullopt: the job uses no tokens. The errors are those of the records, those of
+// Arbiter::PrepareTokenPush(), and the error of an AM that refuses the tokens.
 struct TokenPushResult {
   TokensReply reply;
   // Why the tokens are only in the record; empty: the AM has answered.
@@ -27,8 +27,8 @@ struct TokenPushResult {
 Result<std::optional<TokenPushResult>> PushFreshTokens(const Arbiter& arbiter, const JobRecords& records);
 
 // Pushes fresh tokens whenever a quarter of the remaining time has passed, for a client that follows a job. When the
-// client dies, the job has three quarters of the tokens' life left. A failed push is retried, and its reason is reported
-// once. Loop thread only; the pushes run on another thread. `arbiter` must outlive the object.
+// client dies, the job has three quarters of the tokens' life left. A failed push is retried, and its reason is
+// reported once. Loop thread only; the pushes run on another thread. `arbiter` must outlive the object.
 class TokenPusher {
  public:
   TokenPusher(EventLoop& loop, const JobRecords& records, const Arbiter& arbiter,

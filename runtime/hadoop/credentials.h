@@ -66,8 +66,8 @@ std::string EncodeCredentials(const Credentials& credentials);
 
 // The kind of a token for HDFS. WebHDFS issues and accepts such a token under another kind.
 inline constexpr char kHdfsTokenKind[] = "HDFS_DELEGATION_TOKEN";
-// Returns the token for HDFS whose service is in `services`. If no service matches, the function returns any other token
-// for HDFS. nullopt: no token is for HDFS.
+// Returns the token for HDFS whose service is in `services`. If no service matches, the function returns any other
+// token for HDFS. nullopt: no token is for HDFS.
 std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, const std::set<std::string>& services);
 // The kind of a token for clients of the ResourceManager.
 inline constexpr char kRmTokenKind[] = "RM_DELEGATION_TOKEN";
@@ -78,8 +78,8 @@ struct TokenDates {
   // The token cannot be renewed beyond this time.
   Instant longest{};
 };
-// Returns the dates of a token for HDFS (AbstractDelegationTokenIdentifier). nullopt: the token is of another kind, or its
-// identifier is malformed.
+// Returns the dates of a token for HDFS (AbstractDelegationTokenIdentifier). nullopt: the token is of another kind, or
+// its identifier is malformed.
 std::optional<TokenDates> DatesOf(const Token& token);
 
 // Returns the token as text of letters, digits, "-" and "_", in which web servers send and receive it

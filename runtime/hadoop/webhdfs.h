@@ -9,7 +9,8 @@
 //
 // Errors name the operation, the path and Hadoop's exception. kUnavailable: no answer, standby, safe mode, and other
 // temporary conditions; the operation may still be done. kCannotWrite: quota, full disks, a folder at the path of the
-// file, and so on. kInvalid: a bad path, or an answer that is not WebHDFS'. Other codes: kNotFound, kNotPermitted (also DistrustError()).
+// file, and so on. kInvalid: a bad path, or an answer that is not WebHDFS'. Other codes: kNotFound, kNotPermitted (also
+// DistrustError()).
 #pragma once
 
 #include <cstdint>
@@ -78,8 +79,8 @@ class WebHdfs {
     // User name, which a cluster without Kerberos trusts. Not sent if `token` is set.
     std::string user;
     // Returns the text of the token (credentials.h) that proves the user's identity to a cluster with Kerberos. Called
-    // for each call, and may block. `refused` is the token that a NameNode has just refused, because it has ended; empty:
-    // none. If there is no other token, the function returns the same one.
+    // for each call, and may block. `refused` is the token that a NameNode has just refused, because it has ended.
+    // Empty: no token was refused. The function returns the refused token again if it has no other.
     std::function<Result<std::string>(const std::string& refused)> token = nullptr;
     // The limit of an answer, 4 MiB, is enough for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
     HttpCallLimits limits = {.answer = 4 << 20};
@@ -91,10 +92,11 @@ class WebHdfs {
   [[nodiscard]] Handle MakeFolders(const std::string& path, int permission, Done<Status> done);
   [[nodiscard]] Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done);
   // Returns a new token for the user who has a Kerberos ticket (gss_context.h), or for `proxied`, whom this user
-  // impersonates (hadoop.proxyuser.*), unless it is empty. `renewer` is the principal that may renew the token. May block
-  // while Kerberos answers.
+  // impersonates (hadoop.proxyuser.*), unless it is empty. `renewer` is the principal that may renew the token. May
+  // block while Kerberos answers.
   [[nodiscard]] Handle GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done);
-  // Renews a token whose renewer is the owner of the Kerberos ticket, and returns the time at which the token ends then.
+  // Renews a token whose renewer is the owner of the Kerberos ticket, and returns the time at which the token ends
+  // then.
   [[nodiscard]] Handle RenewToken(const Token& token, Done<Result<Instant>> done);
   [[nodiscard]] Handle GetHomeFolder(Done<Result<std::string>> done);
   // Checks the user's access to `path`. `action` has the form "r-x". kNotPermitted: access is denied.

@@ -88,8 +88,8 @@ struct JobStatus {
   std::string delay;
   // The reason why the job is degraded and has to wait, e.g. "journal: no space left on device".
   std::string trouble;
-  // The time until which the job's programs may call their cluster, because their tokens end then. Not set if the cluster
-  // needs no tokens.
+  // The time until which the job's programs may call their cluster, because their tokens end then. Not set if the
+  // cluster needs no tokens.
   std::optional<Instant> tokens_until;
   // The next fields, up to `planned_kill`, are about the workflow engine (Azkaban or Airflow) that submitted the job.
   RequestId request;  // empty: submitted without a request id

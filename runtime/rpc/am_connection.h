@@ -94,7 +94,8 @@ struct AttachedAnswer {
 };
 
 // Each call carries the job's token. Watch is answered when the number of the status exceeds `since`, or after `limit`.
-// PushTokens, and a ReadLogs call for many logs, must not be the first call of a connection (RpcServerOptions::stranger_frame).
+// PushTokens, and a ReadLogs call for many logs, must not be the first call of a connection
+// (RpcServerOptions::stranger_frame).
 class ClientCalls {
  public:
   virtual ~ClientCalls() = default;

@@ -64,14 +64,28 @@ Result<T> AskHdfs(const hadoop::WebHdfs::Options& options, Ask ask) {
   return RunUntilAnswer<Result<T>>(loop, [&](auto done) { return ask(hdfs, std::move(done)); });
 }
 
+// The options of a call that uses the ticket.
+hadoop::WebHdfs::Options TicketOptionsOf(const YarnCluster& cluster) {
+  return {.bases = cluster.webhdfs, .trust = cluster.trust, .user = "", .limits = kLoginLimits};
+}
+
+Result<hadoop::GssContext::User> OwnerOfTicket() {
+  TRY_ASSIGN(const auto context, hadoop::GssContext::Start("HTTP@localhost", kLoginLimits.stalled));
+  return context->WhoAmI();
+}
+
 Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string& renewer) {
   TRY_ASSIGN(hadoop::Token token,
-             AskHdfs<hadoop::Token>(
-                 {.bases = cluster.webhdfs, .trust = cluster.trust, .user = "", .limits = kLoginLimits},
-                 [&](hadoop::WebHdfs& hdfs, auto done) {
-                   return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
-                 }));
+             AskHdfs<hadoop::Token>(TicketOptionsOf(cluster), [&](hadoop::WebHdfs& hdfs, auto done) {
+               return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
+             }));
   token.service = HdfsServiceOf(cluster);
+  return token;
+}
+
+Result<hadoop::Token> NewRmToken(const YarnCluster& cluster, const std::string& renewer) {
+  TRY_ASSIGN(hadoop::Token token, RmCalls(cluster, kLoginLimits.stalled).NewToken(renewer));
+  token.service = ToText(cluster.rms);
   return token;
 }
 
@@ -119,8 +133,7 @@ Result<hadoop::RpcIdentity> RmIdentityOf(const YarnCluster& cluster) {
 Result<std::string> DescribeLogin() {
   TRY_ASSIGN(const Tokens tokens, TokensOfFile());
   if (TokenOfKind(tokens, hadoop::kRmTokenKind)) return StrCat("the tokens in ", VariableText(kTokenFile));
-  TRY_ASSIGN(const auto context, hadoop::GssContext::Start("HTTP@localhost", kLoginLimits.stalled));
-  TRY_ASSIGN(const auto user, context->WhoAmI());
+  TRY_ASSIGN(const auto user, OwnerOfTicket());
   const std::string proxied = VariableText(kProxyUser);
   return StrCat("the ticket of ", user.principal, ", which ends in ", HumanDuration(user.left),
                 proxied.empty() ? "" : StrCat(", and acts for user ", proxied));
@@ -148,9 +161,7 @@ Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {
     credentials.tokens[token.service] = token;
   }
   if (!TokenOfKind(credentials.tokens, hadoop::kRmTokenKind)) {
-    constexpr Duration kLimit{20'000};
-    TRY_ASSIGN(hadoop::Token token, RmCalls(cluster, kLimit).NewToken(RenewerOf(cluster)));
-    token.service = ToText(cluster.rms);
+    TRY_ASSIGN(hadoop::Token token, NewRmToken(cluster, RenewerOf(cluster)));
     credentials.tokens[token.service] = token;
   }
   return credentials;
@@ -158,19 +169,16 @@ Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {
 
 Result<ClusterTokens> FreshTokens(const YarnCluster& cluster) {
   if (cluster.rm_principal.empty()) return InvalidError("the cluster has no Kerberos, so its jobs use no tokens");
-  TRY_ASSIGN(const auto context, hadoop::GssContext::Start("HTTP@localhost", kLoginLimits.stalled));
-  TRY_ASSIGN(const auto user, context->WhoAmI());
+  TRY_ASSIGN(const auto user, OwnerOfTicket());
   hadoop::Credentials fresh;
-  TRY_ASSIGN(hadoop::Token rm, RmCalls(cluster, kLoginLimits.stalled).NewToken(user.principal));
-  rm.service = ToText(cluster.rms);
+  TRY_ASSIGN(const hadoop::Token rm, NewRmToken(cluster, user.principal));
   fresh.tokens[rm.service] = rm;
   TRY_ASSIGN(const hadoop::Token hdfs, NewHdfsToken(cluster, user.principal));
   fresh.tokens[hdfs.service] = hdfs;
   TRY_ASSIGN(const Instant until,
-             AskHdfs<Instant>({.bases = cluster.webhdfs, .trust = cluster.trust, .user = "", .limits = kLoginLimits},
-                              [&](hadoop::WebHdfs& hdfs_calls, auto done) {
-                                return hdfs_calls.RenewToken(hdfs, std::move(done));
-                              }));
+             AskHdfs<Instant>(TicketOptionsOf(cluster), [&](hadoop::WebHdfs& calls, auto done) {
+               return calls.RenewToken(hdfs, std::move(done));
+             }));
   ClusterTokens tokens = ClusterTokensIn(fresh);
   tokens.until = std::min(tokens.until, until);
   if (tokens.number == 0) return InvalidError("the NameNode's token cannot be read, so its age is not known");

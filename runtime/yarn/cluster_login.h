@@ -42,9 +42,9 @@ Result<std::string> HomeFolderOf(const YarnCluster& cluster);
 // ResourceManager renews these tokens, and cancels them when the job has ended.
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster);
 
-// Returns new tokens for a job that already runs. Only a user with a Kerberos ticket gets them. The user is their renewer,
-// because the end of a token is known only to its renewer: by default a day, and the ResourceManager does not renew
-// tokens that come after the submit. kInvalid: the cluster has no Kerberos.
+// Returns new tokens for a job that already runs. Only a user with a Kerberos ticket gets them. The user is their
+// renewer, because the end of a token is known only to its renewer: by default a day, and the ResourceManager does not
+// renew tokens that come after the submit. kInvalid: the cluster has no Kerberos.
 Result<ClusterTokens> FreshTokens(const YarnCluster& cluster);
 
 }  // namespace tony

@@ -69,8 +69,8 @@ struct LeasePlace {
   std::vector<Endpoint> name_nodes;
   std::string folder;  // "/user/eve/.tony/jobs/application_1700000000000_0001"
   std::string user;    // the user's name in HDFS
-  // The service of the token with which the executor calls HDFS. The token is in the container's credentials. Empty: the
-  // cluster trusts the user's name.
+  // The service of the token with which the executor calls HDFS. The token is in the container's credentials. Empty:
+  // the cluster trusts the user's name.
   std::string token_service = {};
   // The names of the NameNodes, which are HTTPS servers, in the order of `name_nodes`. Empty: they have no HTTPS.
   std::vector<std::string> hosts = {};

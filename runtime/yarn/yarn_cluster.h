@@ -103,8 +103,8 @@ std::string WebProxyOf(const YarnCluster& cluster);  // e.g. "http://rm.example.
 // The first function returns the cluster that site files describe. The second returns the cluster of an existing job: a
 // note in $TONY_HOME may name it (yarn_configured.h). An empty id stands for the cluster of $HADOOP_CONF_DIR.
 // $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. On a cluster with Kerberos, the first
-// function asks the NameNode for the user's name, with the errors of cluster_login.h. kInvalid: $HADOOP_CONF_DIR is not set, or
-// the site files or the note are missing or malformed. The message names the variable, the key or the note.
+// function asks the NameNode for the user's name, with the errors of cluster_login.h. kInvalid: $HADOOP_CONF_DIR is not
+// set, or the site files or the note are missing or malformed. The message names the variable, the key or the note.
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files);
 Result<YarnCluster> FindYarnCluster(const JobId& job);
 

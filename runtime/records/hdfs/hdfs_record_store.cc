@@ -85,8 +85,8 @@ Status HdfsRecordStore::Remove(const std::string& name) const {
   return Named(removed.error(), ErrorCode::kCannotWrite, StrCat("remove ", PlaceOf(name)));
 }
 
-// Moves the record at `path` to a temporary name in the folder in which this store writes, and sets `path` to that name.
-// If that folder was moved away, another process now decides about the record, which therefore stays.
+// Moves the record at `path` to a temporary name in the folder in which this store writes, and sets `path` to that
+// name. If that folder was moved away, another process now decides about the record, which therefore stays.
 Status HdfsRecordStore::MoveToWrittenIn(std::string& path) const {
   const std::string from = std::exchange(path, StrCat(written_in_, "/", hadoop::kUnfinishedPut, RandomHex(8)));
   const auto moved = bytes_.Ask([&](HdfsCalls& calls) { return calls.Rename(from, path, HdfsRename::kOverwrite); });

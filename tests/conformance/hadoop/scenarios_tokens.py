@@ -48,6 +48,15 @@ def wait_for_the_end_of_the_tokens(job):
     time.sleep(max(0, left(job)) + 1)
 
 
+def begin_job_that_waits():
+    """Starts a job whose tokens end, and whose AM dies after that, so that the next AM cannot lead."""
+    job, before = begin_unwatched("-executes", WAIT, *ONE)
+    wait_for_the_end_of_the_tokens(job)
+    kill_leader(job)
+    until(lambda: masters(job)[1], f"another AM process of {job}")
+    return job, before
+
+
 def kill_executor(job):
     """Kills the executor of worker:1, so that the task gets another container."""
     os.kill(parent_of(attempts(job)["worker:1"][1]), signal.SIGKILL)
@@ -79,10 +88,7 @@ def a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master():
 
 def a_job_whose_tokens_have_ended_waits_for_fresh_ones():
     """Nobody pushes tokens. Its AM dies, and the next one cannot lead. The tasks do not notice."""
-    job, before = begin_unwatched("-executes", WAIT, *ONE)
-    wait_for_the_end_of_the_tokens(job)
-    kill_leader(job)
-    until(lambda: masters(job)[1], f"another AM process of {job}")
+    job, before = begin_job_that_waits()
     time.sleep(5)
     must(all(alive(pid) for _, pid in before.values()), "a task has ended")
     must(not status(job).get("am_reachable"), status(job))
@@ -97,10 +103,7 @@ def a_job_whose_tokens_have_ended_waits_for_fresh_ones():
 
 
 def a_follower_that_comes_late_pushes_tokens_to_a_job_that_waits():
-    job, before = begin_unwatched("-executes", WAIT, *ONE)
-    wait_for_the_end_of_the_tokens(job)
-    kill_leader(job)
-    until(lambda: masters(job)[1], f"another AM process of {job}")
+    job, _ = begin_job_that_waits()
     go()
     succeeds(tony("wait", job), "SUCCEEDED")
     nothing_is_left_of(job)

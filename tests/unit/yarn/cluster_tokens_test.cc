@@ -79,7 +79,8 @@ TEST(ClusterTokensTest, BytesThatAreNoTokensLeaveTheFileAsItIs) {
   EXPECT_EQ(ReplaceTokens(file, {5000, FromMillis(6000), "secret"}).error().message,
             "credentials: the bytes do not begin with HDTS");
   EXPECT_EQ(Must(ReadFile(file)), EncodeCredentials(OfJob()));
-  EXPECT_EQ(ReplaceTokens(temp.path() / "none", {1, {}, hadoop::EncodeCredentials({})}).error().code, ErrorCode::kNotFound);
+  const ClusterTokens none{1, {}, hadoop::EncodeCredentials({})};
+  EXPECT_EQ(ReplaceTokens(temp.path() / "none", none).error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace
