@@ -18,6 +18,7 @@ const TestRow kEnded[] = {
       {"running 1", ""},
       {"history --json", "/jobs/0/name=bad && /jobs/1/name=good && /jobs/2=null"},
       {"kill %0 --reason enough", ""},
+      {"end 0", "1"},
       {"left", ""},
       {"history --json",
        "/matched=3 && /complete=true && /skipped_lines=0 && /jobs/0/class=killed && /jobs/0/message~enough && "
