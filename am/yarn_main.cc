@@ -87,7 +87,7 @@ Status ReadTokens(Container& container) {
   TRY_ASSIGN(const std::string bytes, ReadFile(container.token_file));
   TRY_ASSIGN(const hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
   TRY_ASSIGN(container.launch, MasterLaunchIn(credentials));
-  container.cluster.trust = container.launch.hdfs_trust;
+  container.cluster.trust = container.launch.https_trust;
   TRY_ASSIGN(container.identity, RmIdentityOf(container.cluster));
   container.others = {};
   for (const auto& [alias, token] : credentials.tokens) {
@@ -185,7 +185,7 @@ PageGate GateByAcl(EventLoop& loop, const YarnCluster& cluster, const std::strin
 }
 
 PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
-  const auto viewers = std::make_shared<hadoop::ApplicationViewers>(loop, cluster.rm_web, job.value);
+  const auto viewers = std::make_shared<hadoop::ApplicationViewers>(loop, cluster.rm_web, job.value, cluster.trust);
   return {.admits = ProxyAlone(loop, cluster), .ask = [viewers](const HttpRequest& request, PageGate::OnRefusal done) {
             const std::string user = CookieOf(request, kUserCookie);
             viewers->Ask(user, [user, done = std::move(done)](const Result<bool>& may_see) {
@@ -212,7 +212,9 @@ std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
                       return cluster.rm_principal.empty() ? GateOf(loop, cluster, job) : GateByAcl(loop, cluster, acl);
                     },
                 .pause = kPagePause};
-  std::shared_ptr<const LogSource> logs = MakeYarnLogs(parts.records, [way = parts.way] { return way; });
+  std::shared_ptr<const LogSource> logs = MakeYarnLogs(
+      parts.records, [way = parts.way] { return way; },
+      [trust = parts.cluster.trust]() -> Result<std::shared_ptr<const HttpTrust>> { return trust; });
   return std::make_unique<LivePage>(parts.loop, parts.records, std::move(logs), std::move(site));
 }
 
@@ -277,6 +279,7 @@ class Master {
          .page_after_end =
              spec.yarn.portal_url.empty() ? "" : StrCat(spec.yarn.portal_url, "/jobs/", records_.job().value),
          .user = container_.cluster.user,
+         .has_https_pages = HasHttpsPages(container_.cluster),
          .am_lease = spec.timers.am_lease,
          .sink =
              [&](SchedulerEvent event) {

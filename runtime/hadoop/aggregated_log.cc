@@ -42,15 +42,20 @@ Result<bool> MaySee(const Result<HttpResponse>& response) {
 
 }  // namespace
 
-ApplicationViewers::ApplicationViewers(EventLoop& loop, std::string rm_web, std::string application)
-    : loop_(loop), url_(StrCat(std::move(rm_web), "/ws/v1/cluster/apps/", application)), http_(loop) {}
+ApplicationViewers::ApplicationViewers(EventLoop& loop, std::string rm_web, std::string application,
+                                       std::shared_ptr<const HttpTrust> trust)
+    : loop_(loop),
+      url_(StrCat(std::move(rm_web), "/ws/v1/cluster/apps/", application)),
+      trust_(std::move(trust)),
+      http_(loop) {}
 
 void ApplicationViewers::Ask(const std::string& user, Done done) {
   if (!IsEncoded(user)) return done(InvalidError("the user's name is not percent-encoded"));
   const auto known = known_.find(user);
   if (known != known_.end() && loop_.Now() < known->second.until) return done(known->second.may_see);
   HttpCall call{.url = user.empty() ? url_ : StrCat(url_, "?user.name=", user),
-                .headers = {{"Accept", "application/json"}}};
+                .headers = {{"Accept", "application/json"}},
+                .trust = trust_};
   call.limits.connect = call.limits.stalled = call.limits.whole = kLimit;
   const auto place = calls_.insert(calls_.end(), nullptr);
   *place =
@@ -83,7 +88,7 @@ Result<HttpResponse> GetFromDaemon(const HttpCall& call) {
 namespace {
 
 std::optional<boost::json::value> GetJson(const std::string& url, Duration limit,
-                                          const std::shared_ptr<const HttpTrust>& trust = nullptr) {
+                                          const std::shared_ptr<const HttpTrust>& trust) {
   // Without this header, some servers answer XML.
   HttpCall call{.url = url, .headers = {{"Accept", "application/json"}}, .trust = trust};
   call.limits.connect = call.limits.stalled = call.limits.whole = limit;
@@ -114,9 +119,10 @@ void AddMakers(const boost::json::value& value, std::set<std::string>& makers) {
 
 }  // namespace
 
-std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limit) {
+std::set<std::string> QueuesThatMakeQueues(const std::string& web, const std::shared_ptr<const HttpTrust>& trust,
+                                           Duration limit) {
   std::set<std::string> makers;
-  const auto document = web.empty() ? std::nullopt : GetJson(web + "/ws/v1/cluster/scheduler", limit);
+  const auto document = web.empty() ? std::nullopt : GetJson(web + "/ws/v1/cluster/scheduler", limit, trust);
   if (document) AddMakers(*document, makers);
   return makers;
 }
@@ -131,9 +137,10 @@ std::optional<std::string> WebText(const std::string& url, const std::string& po
   return std::string(value->as_string());
 }
 
-std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit) {
+std::optional<std::string> RmSetting(const std::string& web, const std::shared_ptr<const HttpTrust>& trust,
+                                     const std::string& key, Duration limit) {
   if (web.empty()) return std::nullopt;
-  return WebText(StrCat(web, "/conf?name=", key), "/property/value", limit);
+  return WebText(StrCat(web, "/conf?name=", key), "/property/value", limit, trust);
 }
 
 std::string HostOfUrl(const std::string& url) {

@@ -25,8 +25,10 @@ class ApplicationViewers {
  public:
   using Done = std::function<void(const Result<bool>& may_see)>;
 
-  // `rm_web`: the ResourceManager's web address, such as "http://rm.example.org:8088". `loop` must outlive this object.
-  ApplicationViewers(EventLoop& loop, std::string rm_web, std::string application);
+  // `rm_web`: the ResourceManager's web address, such as "http://rm.example.org:8088". `trust` is that of HttpCall.
+  // `loop` must outlive this object.
+  ApplicationViewers(EventLoop& loop, std::string rm_web, std::string application,
+                     std::shared_ptr<const HttpTrust> trust = nullptr);
 
   // Calls `done` with true if the user may view the application. `user` is a percent-encoded name. If `user` is empty,
   // the request names no user, and the ResourceManager applies its default user. kInvalid: `user` is not
@@ -43,6 +45,7 @@ class ApplicationViewers {
 
   EventLoop& loop_;
   const std::string url_;
+  const std::shared_ptr<const HttpTrust> trust_;
   std::map<std::string, Known> known_;
   HttpClient http_;
   std::list<Call> calls_;
@@ -57,16 +60,18 @@ Result<HttpResponse> GetFromDaemon(const HttpCall& call);
 // Returns the text at a JSON pointer ("/clusterInfo/state") in the document at `url`. nullopt if the document has no
 // such text, or does not arrive within `limit`. `trust` is that of HttpCall.
 std::optional<std::string> WebText(const std::string& url, const std::string& pointer, Duration limit,
-                                   const std::shared_ptr<const HttpTrust>& trust = nullptr);
+                                   const std::shared_ptr<const HttpTrust>& trust);
 
 // Returns a setting of the ResourceManager itself. The site files of clients may set another value, or none. `web` is
 // empty or has the form "http://rm.example.org:8088". nullopt if the ResourceManager does not answer, or the key is not
 // set.
-std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
+std::optional<std::string> RmSetting(const std::string& web, const std::shared_ptr<const HttpTrust>& trust,
+                                     const std::string& key, Duration limit);
 
 // Returns the paths of those queues of the CapacityScheduler that create a child queue when a job names the child. The
 // result is empty if the ResourceManager does not answer, or has another scheduler.
-std::set<std::string> QueuesThatMakeQueues(const std::string& web, Duration limit);
+std::set<std::string> QueuesThatMakeQueues(const std::string& web, const std::shared_ptr<const HttpTrust>& trust,
+                                           Duration limit);
 
 std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
 

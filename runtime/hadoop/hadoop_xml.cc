@@ -31,6 +31,7 @@ constexpr Default kDefaults[] = {
     {"yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:8032", "yarn-default.xml"},
     {"yarn.resourcemanager.scheduler.address", "${yarn.resourcemanager.hostname}:8030", "yarn-default.xml"},
     {"yarn.resourcemanager.webapp.address", "${yarn.resourcemanager.hostname}:8088", "yarn-default.xml"},
+    {"yarn.resourcemanager.webapp.https.address", "${yarn.resourcemanager.hostname}:8090", "yarn-default.xml"},
     {"yarn.resourcemanager.ha.enabled", "false", "yarn-default.xml"},
     {"yarn.acl.enable", "false", "yarn-default.xml"},
     {"yarn.resourcemanager.connect.max-wait.ms", "900000", "yarn-default.xml"},
@@ -38,7 +39,8 @@ constexpr Default kDefaults[] = {
 };
 constexpr int kClientPort = 8032;     // YarnConfiguration.DEFAULT_RM_PORT
 constexpr int kSchedulerPort = 8030;  // YarnConfiguration.DEFAULT_RM_SCHEDULER_PORT
-constexpr int kRmWebPort = 8088;      // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
+constexpr int kRmHttpPort = 8088;     // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
+constexpr int kRmHttpsPort = 8090;    // YarnConfiguration.DEFAULT_RM_WEBAPP_HTTPS_PORT
 constexpr int kNameNodePort = 8020;   // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
 constexpr int kHdfsHttpPort = 9870;   // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
 constexpr int kHdfsHttpsPort = 9871;  // HdfsClientConfigKeys.DFS_NAMENODE_HTTPS_PORT_DEFAULT
@@ -193,6 +195,11 @@ Result<Endpoint> WebAddress(const SiteConfiguration& site, const std::string& ke
 
 }  // namespace
 
+Result<bool> IsHttpsOnly(const SiteConfiguration& site, const std::string& key) {
+  TRY_ASSIGN(const auto value, site.Find(key));
+  return value && ToLower(value->text) == "https_only";
+}
+
 Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& site) {
   std::vector<std::string> ids = {""};
   TRY_ASSIGN(const bool several, site.Bool("yarn.resourcemanager.ha.enabled"));
@@ -200,14 +207,17 @@ Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& s
     TRY_ASSIGN(const std::string text, site.Text("yarn.resourcemanager.ha.rm-ids"));
     ids = Split(text, ',');
   }
+  TRY_ASSIGN(const bool has_https, IsHttpsOnly(site, "yarn.http.policy"));
+  const std::string web_address = StrCat("yarn.resourcemanager.webapp.", has_https ? "https." : "", "address");
+  const int web_port = has_https ? kRmHttpsPort : kRmHttpPort;
   std::vector<ResourceManager> all;
   for (const std::string& id : ids) {
     ResourceManager manager{.id = std::string(Trim(id))};
     TRY_ASSIGN(manager.client, AddressOfRm(site, "yarn.resourcemanager.address", manager.id, kClientPort));
     TRY_ASSIGN(manager.scheduler,
                AddressOfRm(site, "yarn.resourcemanager.scheduler.address", manager.id, kSchedulerPort));
-    const auto web_key = KeyOfRm(site, "yarn.resourcemanager.webapp.address", manager.id);
-    const auto web = web_key.ok() ? WebAddress(site, *web_key, kRmWebPort, manager.client.host) : web_key.error();
+    const auto web_key = KeyOfRm(site, web_address, manager.id);
+    const auto web = web_key.ok() ? WebAddress(site, *web_key, web_port, manager.client.host) : web_key.error();
     if (web.ok()) manager.web = *web;
     all.push_back(std::move(manager));
   }
@@ -238,11 +248,6 @@ Result<std::vector<std::string>> KeysOfNameNodes(const SiteConfiguration& site, 
 }
 
 }  // namespace
-
-Result<bool> IsHttpsOnly(const SiteConfiguration& site, const std::string& key) {
-  TRY_ASSIGN(const auto value, site.Find(key));
-  return value && ToLower(value->text) == "https_only";
-}
 
 Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site) {
   constexpr const char* kKey = "fs.defaultFS";

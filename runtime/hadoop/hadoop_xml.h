@@ -63,9 +63,12 @@ struct ResourceManager {
   std::string id;
   Endpoint client;     // address of ApplicationClientProtocol
   Endpoint scheduler;  // address of ApplicationMasterProtocol
-  // The web server. Not set: its address is not known, because a job does not need it.
+  // The web server, an HTTPS server if yarn.http.policy is HTTPS_ONLY. Not set: its address is not known, because a job
+  // does not need it.
   std::optional<Endpoint> web;
 };
+// Returns whether the value of a policy (dfs.http.policy, yarn.http.policy) is HTTPS_ONLY.
+Result<bool> IsHttpsOnly(const SiteConfiguration& site, const std::string& key);
 Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& site);
 
 // The HDFS that fs.defaultFS names, and its NameNodes in the order in which to try them.
@@ -77,8 +80,6 @@ struct DefaultHdfs {
   // dfs.http.policy is HTTPS_ONLY, so `webs` are HTTPS servers.
   bool has_https = false;
 };
-// Returns whether the value of a policy (dfs.http.policy, yarn.http.policy) is HTTPS_ONLY.
-Result<bool> IsHttpsOnly(const SiteConfiguration& site, const std::string& key);
 // kInvalid: fs.defaultFS does not name an HDFS, or a NameNode of its logical name has no address.
 Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site);
 

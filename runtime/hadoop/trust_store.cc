@@ -161,7 +161,8 @@ Result<std::vector<Certificate>> ReadPkcs12(std::string_view bytes, const std::o
   const char* text = password ? password->c_str() : nullptr;
   if (PKCS12_mac_present(store.get()) == 1 && PKCS12_verify_mac(store.get(), text, -1) != 1)
     return InvalidError(password ? "the password is wrong, or the file is damaged"
-                                 : "a PKCS12 truststore needs its password");
+                                 : "a PKCS12 truststore needs its password in ssl.client.truststore.password, because "
+                                   "TonY does not read credential providers");
   const Owned<STACK_OF(PKCS7), FreeParts> parts(PKCS12_unpack_authsafes(store.get()));
   std::vector<Certificate> certificates;
   for (int i = 0; i < sk_PKCS7_num(parts.get()); ++i) {
@@ -215,7 +216,7 @@ Status RefuseClientCertificates(const SiteConfiguration& site) {
   for (const char* key : {"hadoop.ssl.require.client.cert", "dfs.client.https.need-auth"}) {
     TRY_ASSIGN(const auto value, site.Find(key));
     if (value && ToLower(value->text) == "true")
-      return Wrong(key, *value, "false, because TonY has no certificate for HDFS");
+      return Wrong(key, *value, "false, because TonY has no certificate for Hadoop's servers");
   }
   return Ok();
 }

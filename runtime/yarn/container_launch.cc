@@ -33,7 +33,7 @@ using Secrets = std::map<std::string, std::string>;
 
 constexpr const char* kOwnTls = "tony.tls";
 constexpr const char* kExecutorsTls = "tony.executor-tls";
-constexpr const char* kHdfsTrust = "tony.hdfs-trust";
+constexpr const char* kHttpsTrust = "tony.https-trust";
 constexpr const char* kLeasePlace = "tony.lease-place";
 
 Error NotUsable(std::string_view alias, std::string_view why) {
@@ -148,7 +148,7 @@ Result<ContainerLaunch> LaunchIn(std::string_view credentials_file) {
 void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch) {
   Add(credentials.secrets, launch.job, launch.secrets);
   AddTls(credentials.secrets, kExecutorsTls, launch.executors_tls);
-  if (launch.hdfs_trust) credentials.secrets[kHdfsTrust] = ToJson(*launch.hdfs_trust);
+  if (launch.https_trust) credentials.secrets[kHttpsTrust] = ToJson(*launch.https_trust);
 }
 
 Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials) {
@@ -156,9 +156,9 @@ Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials) {
   TRY_ASSIGN(launch.job.value, Needed(credentials.secrets, "tony.job"));
   TRY_ASSIGN(launch.secrets, SecretsIn(credentials.secrets));
   launch.executors_tls = TlsIn(credentials.secrets, kExecutorsTls);
-  if (credentials.secrets.contains(kHdfsTrust)) {
-    TRY_ASSIGN(HttpTrust trust, Parsed(credentials.secrets, kHdfsTrust, HttpTrustFromJson));
-    launch.hdfs_trust = std::make_shared<const HttpTrust>(std::move(trust));
+  if (credentials.secrets.contains(kHttpsTrust)) {
+    TRY_ASSIGN(HttpTrust trust, Parsed(credentials.secrets, kHttpsTrust, HttpTrustFromJson));
+    launch.https_trust = std::make_shared<const HttpTrust>(std::move(trust));
   }
   return launch;
 }

@@ -8,7 +8,7 @@
 //   tony.spec                   the job spec (JSON); if missing, it is in the file kSpecFile in the container's folder
 //   tony.lease, tony.staged     the records am.lease and staged.json; paths of entries are names in that folder
 //   tony.lease-place            the place of the record am.lease (JSON); if missing, the executor cannot read am.lease
-//   tony.hdfs-trust             which HTTPS servers of HDFS the AM trusts (JSON); if missing, HDFS has no HTTPS
+//   tony.https-trust            which HTTPS servers the AM trusts (JSON); if missing, neither HDFS nor YARN has HTTPS
 //   tony.tls, tony.executor-tls TLS identities of this process, and of the executors that it starts: <alias>.ca,
 //                               .certificate, .key (PEM)
 //
@@ -113,7 +113,7 @@ struct MasterLaunch {
   JobSecrets secrets;
   TlsIdentity executors_tls;  // for executors that the AM starts
   // YarnCluster::trust.
-  std::shared_ptr<const HttpTrust> hdfs_trust = nullptr;
+  std::shared_ptr<const HttpTrust> https_trust = nullptr;
 };
 void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch);
 Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials);

@@ -59,7 +59,7 @@ struct AmInputs {
   std::vector<std::string> arguments;  // visible to everybody
   JobSecrets secrets;
   TlsIdentity executors_tls;
-  std::shared_ptr<const HttpTrust> hdfs_trust = nullptr;  // YarnCluster::trust
+  std::shared_ptr<const HttpTrust> https_trust = nullptr;  // YarnCluster::trust
   // The entries of StagedFiles::am. The AM's folder has links to these entries, by their names.
   std::vector<StagedEntry> staged;
   // Must contain kMasterFolder, which is the bundle of the AM's program, and the entries of `staged`.

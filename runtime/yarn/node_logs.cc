@@ -29,12 +29,16 @@ constexpr HttpCallLimits kLimits{.connect = Duration(3000),
 
 }  // namespace
 
-Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream) {
+Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream, const FindTrust& find_trust) {
   const auto [node, container] = ParseLogLink(link);
   if (node.empty()) return InvalidError("\"", link, "\" is not a link to a node's logs");
   const std::string url =
       StrCat(node, "/ws/v1/node/containers/", container, "/logs/", stream, "?size=-", kMostOfNodeLog);
-  TRY_ASSIGN(const HttpResponse response, hadoop::GetFromDaemon({.url = url, .limits = kLimits}));
+  HttpCall call{.url = url, .limits = kLimits};
+  if (find_trust && url.starts_with("https:")) {
+    TRY_ASSIGN(call.trust, find_trust());
+  }
+  TRY_ASSIGN(const HttpResponse response, hadoop::GetFromDaemon(call));
   if (response.status == 404) return NotFoundError(url, ": the node no longer has this log");
   if (response.status != 200) return UnavailableError(url, ": HTTP ", response.status);
   return Annotate(NodeLogIn(response.body, stream), url);
@@ -111,8 +115,10 @@ std::optional<std::string> PathInHdfs(const std::string& place) {
 }
 
 // Returns the folders to which the cluster moves logs. Each file format of moved logs may have its own folder.
-std::vector<std::string> Roots(const std::string& rm_web) {
-  const auto setting = [&](const std::string& key) { return hadoop::RmSetting(rm_web, key, kSettingLimit); };
+std::vector<std::string> Roots(const YarnCluster& cluster) {
+  const auto setting = [&](const std::string& key) {
+    return hadoop::RmSetting(cluster.rm_web, cluster.trust, key, kSettingLimit);
+  };
   const std::string usual = setting("yarn.nodemanager.remote-app-log-dir").value_or("/tmp/logs");
   std::vector<std::string> roots = {usual};
   for (const std::string& format : Split(setting("yarn.log-aggregation.file-formats").value_or(""), ',')) {
@@ -160,7 +166,7 @@ Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::st
 Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::FindFolders() {
   std::vector<std::string> looked;
   std::vector<Folder> folders;
-  for (const std::string& root : Roots(cluster_.rm_web)) {
+  for (const std::string& root : Roots(cluster_)) {
     const auto path = PathInHdfs(root);
     if (!path) return InvalidError(root, ": nodes move logs to this folder, which is not in this cluster's HDFS");
     looked.push_back(StrCat(*path, "/", cluster_.user));

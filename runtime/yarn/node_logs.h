@@ -1,6 +1,6 @@
-// Reads logs from the pages of a container's node, by HTTP without a login. A node shows a log while the container runs
-// and for some time afterwards. The node then removes the log (yarn.nodemanager.log.retain-seconds, 3 hours) or moves
-// the log to HDFS (log aggregation).
+// Reads logs from the pages of a container's node, by HTTP or HTTPS. A node shows a log while the container runs and for
+// some time afterwards. The node then removes the log (yarn.nodemanager.log.retain-seconds, 3 hours) or moves the log to
+// HDFS (log aggregation).
 #pragma once
 
 #include <functional>
@@ -15,6 +15,7 @@
 #include "runtime/job/ids.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/log_pieces.h"
+#include "runtime/net/http_client.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/records/job_records.h"
 #include "runtime/rpc/am_connection.h"
@@ -25,10 +26,14 @@ namespace tony {
 // The maximum size in bytes of a part of a log. A node serves only the end of a log.
 inline constexpr int64_t kMostOfNodeLog = 8 << 20;
 
+// Returns which HTTPS servers of the cluster are trusted (YarnCluster::trust). May block.
+using FindTrust = std::function<Result<std::shared_ptr<const HttpTrust>>()>;
+
 // Returns the last kMostOfNodeLog bytes of a log. `link` has the form that yarn/yarn_ends.h describes. Waits for the
 // node, a few seconds at most. kNotFound: the node no longer has the log. kUnavailable: the node does not answer.
-// kInvalid: the answer does not have the form of a NodeManager's answer. Any thread.
-Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream);
+// kInvalid: the answer does not have the form of a NodeManager's answer. Others: DistrustError(), and errors of
+// `find_trust`, which may be null. Any thread.
+Result<LogExcerpt> FetchNodeLog(const std::string& link, const std::string& stream, const FindTrust& find_trust);
 
 // Returns the log that a NodeManager's answer contains. Pure.
 Result<LogExcerpt> NodeLogIn(const std::string& body, const std::string& stream);

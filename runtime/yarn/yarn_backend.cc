@@ -91,9 +91,14 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
 
  private:
   Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
-    return MakeYarnLogs(records, arbiter_, [job = records.job()](const std::string& link, const std::string& stream) {
+    const auto fetch_moved = [job = records.job()](const std::string& link, const std::string& stream) {
       return FetchMoved(job, link, stream);
-    });
+    };
+    return MakeYarnLogs(records, arbiter_, fetch_moved,
+                        [job = records.job()]() -> Result<std::shared_ptr<const HttpTrust>> {
+                          TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+                          return cluster.trust;
+                        });
   }
   std::string PlaceOfLogs(const JobRecords& records) const override {
     return StrCat("tony logs ", records.job().value);

@@ -34,7 +34,7 @@ constexpr Duration kLimit{2000};
 Status CheckPriority(const YarnCluster& cluster, int priority) {
   constexpr const char* kMost = "yarn.cluster.max-application-priority";
   if (priority == 0) return Ok();
-  const auto told = hadoop::RmSetting(cluster.rm_web, kMost, kLimit);
+  const auto told = hadoop::RmSetting(cluster.rm_web, cluster.trust, kMost, kLimit);
   const auto most = told ? ParseInt(*told) : std::nullopt;
   if (!most || priority <= *most) return Ok();
   return InvalidError("tony.yarn.priority: ", priority, " is above ", *most,
@@ -166,7 +166,8 @@ Check CheckLogin() {
 Check CheckNetwork(const YarnCluster& cluster) {
   constexpr const char* kName = "network";
   constexpr const char* kKey = "hadoop.rpc.protection";
-  const std::string rpc = hadoop::RmSetting(cluster.rm_web, kKey, kLimit).value_or(cluster.rpc_protection);
+  const std::string rpc =
+      hadoop::RmSetting(cluster.rm_web, cluster.trust, kKey, kLimit).value_or(cluster.rpc_protection);
   const bool has_kerberos = !cluster.rm_principal.empty();
   const std::string web = StrCat("WebHDFS is ", Join(cluster.webhdfs, ", "));
   std::vector<std::string> clear;
@@ -254,6 +255,20 @@ Check CheckLabels(const RmCalls& rm) {
   return OkCheck("labels", labels->empty() ? "the cluster has none" : Join(*labels, ", "));
 }
 
+// The version is the only answer of the web server that every cluster has, so the check shows its certificate's errors.
+Check CheckManagersVersion(const YarnCluster& cluster, const char* name) {
+  const std::string url = cluster.rm_web + "/ws/v1/cluster/info";
+  auto check = CheckVersion(name, cluster.rm_web.empty() ? std::nullopt
+                                                         : hadoop::WebText(url, "/clusterInfo/hadoopVersion",
+                                                                           kAnswerLimit, cluster.trust));
+  if (check.health == Health::kOk || !HasHttpsPages(cluster)) return check;
+  HttpCall call{.url = url, .trust = cluster.trust};
+  call.limits.whole = kAnswerLimit;
+  if (const auto answer = hadoop::GetFromDaemon(call); !answer.ok())
+    check.text = StrCat(check.text, ": ", answer.error().message);
+  return check;
+}
+
 void AddResourceManager(const YarnCluster& cluster, Checks& all) {
   constexpr const char* kName = "resourcemanager";
   const RmCalls rm(cluster, kAnswerLimit);
@@ -265,10 +280,7 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
                   "HOST:PORT"));
     return;
   }
-  all.push_back(CheckVersion(kName, cluster.rm_web.empty()
-                                        ? std::nullopt
-                                        : hadoop::WebText(cluster.rm_web + "/ws/v1/cluster/info",
-                                                          "/clusterInfo/hadoopVersion", kAnswerLimit)));
+  all.push_back(CheckManagersVersion(cluster, kName));
   all.back().text = StrCat(ToText(cluster.rms), " answers: ", all.back().text);
   all.push_back(CheckContainers(rm));
   const auto view = ReadYarnQueue(cluster);

@@ -129,11 +129,15 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   const auto has_webhdfs = site.Bool("dfs.webhdfs.enabled");
   const auto protection = site.Text("hadoop.rpc.protection");
   const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
+  TRY_ASSIGN(const bool has_https_pages, hadoop::IsHttpsOnly(site, "yarn.http.policy"));
+  const auto url_of = [](bool has_https, const Endpoint& web) {
+    return StrCat(has_https ? "https://" : "http://", ToString(web));
+  };
   const std::string home = StrCat(homes, "/", user);
   YarnCluster cluster{.name_node = hdfs.authority,
                       .user = std::move(user),
                       .home = home,
-                      .web_proxy = proxy.ok() ? StrCat("http://", ToString(*proxy)) : "",
+                      .web_proxy = proxy.ok() ? url_of(has_https_pages, *proxy) : "",
                       .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls,
                       .rpc_protection = protection.ok() ? *protection : "",
                       .has_webhdfs_off = has_webhdfs.ok() && !*has_webhdfs};
@@ -145,11 +149,8 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
     cluster.rms.push_back(manager.client);
     cluster.schedulers.push_back(manager.scheduler);
   }
-  for (const Endpoint& web : hdfs.webs)
-    cluster.webhdfs.push_back(StrCat(hdfs.has_https ? "https://" : "http://", ToString(web)));
-  const auto policy = site.Find("yarn.http.policy");
-  const bool has_http = policy.ok() && !(*policy && (*policy)->text == "HTTPS_ONLY");
-  if (const auto& web = managers.front().web; web && has_http) cluster.rm_web = StrCat("http://", ToString(*web));
+  for (const Endpoint& web : hdfs.webs) cluster.webhdfs.push_back(url_of(hdfs.has_https, web));
+  if (const auto& web = managers.front().web) cluster.rm_web = url_of(has_https_pages, *web);
   return cluster;
 }
 
@@ -249,6 +250,8 @@ std::vector<std::filesystem::path> FoldersOf(const SiteFiles& files) {
 
 bool HasHttps(const YarnCluster& cluster) { return cluster.webhdfs.front().starts_with("https:"); }
 
+bool HasHttpsPages(const YarnCluster& cluster) { return cluster.rm_web.starts_with("https:"); }
+
 std::string NoteOf(const YarnCluster& cluster) {
   return StrCat(ToText(cluster), cluster.trust ? "\n" + ToJson(*cluster.trust) : "");
 }
@@ -272,7 +275,7 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   const std::string user = Variable("HADOOP_USER_NAME").value_or("");
   TRY_ASSIGN(YarnCluster cluster, YarnClusterOf(hadoop::SiteConfiguration(sites, Variable),
                                                 user.empty() ? UserName(geteuid()) : user));
-  if (HasHttps(cluster)) {
+  if (HasHttps(cluster) || HasHttpsPages(cluster)) {
     TRY_ASSIGN(HttpTrust trust, hadoop::ReadHttpTrust(sites, FoldersOf(files), Variable));
     cluster.trust = std::make_shared<const HttpTrust>(std::move(trust));
   }

@@ -30,7 +30,7 @@ struct YarnCluster {
   std::string user;
   // The user's folder in HDFS, such as "/user/eve".
   std::string home;
-  // "http://rm.example.org:8088". Empty: not known, or only HTTPS.
+  // "http://rm.example.org:8088". Empty: not known.
   std::string rm_web = {};
   // "http://proxy.example.org:9099". Empty: the ResourceManager is the proxy.
   std::string web_proxy = {};
@@ -41,7 +41,7 @@ struct YarnCluster {
   // hadoop.rpc.protection and dfs.webhdfs.enabled in these site files. The cluster's own settings may differ, too.
   std::string rpc_protection = {};
   bool has_webhdfs_off = false;
-  // Which HTTPS servers of HDFS are trusted. Null if `webhdfs` has no HTTPS servers. Not part of ToText().
+  // Which HTTPS servers are trusted. Null if neither HDFS nor YARN has HTTPS. Not part of ToText().
   std::shared_ptr<const HttpTrust> trust = nullptr;
 };
 
@@ -87,6 +87,8 @@ std::string NoteOf(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromNote(const std::string& note);  // kInvalid: not from NoteOf()
 
 bool HasHttps(const YarnCluster& cluster);  // true: WebHDFS is served with HTTPS
+// True: the web servers of the ResourceManager and the nodes have HTTPS only (yarn.http.policy).
+bool HasHttpsPages(const YarnCluster& cluster);
 
 // Returns e.g. "rm1:8032,rm2:8032".
 std::string ToText(const std::vector<Endpoint>& endpoints);

@@ -16,8 +16,9 @@ constexpr std::string_view kPages = "/node/containerlogs/";
 
 }  // namespace
 
-std::string LinkToLogs(const std::string& node_http, const std::string& container, const std::string& user) {
-  return node_http.empty() ? "" : StrCat("http://", node_http, kPages, container, "/", user);
+std::string LinkToLogs(bool has_https, const std::string& node_web, const std::string& container,
+                       const std::string& user) {
+  return node_web.empty() ? "" : StrCat(has_https ? "https://" : "http://", node_web, kPages, container, "/", user);
 }
 
 LogLink ParseLogLink(const std::string& link) {

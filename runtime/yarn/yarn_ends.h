@@ -17,9 +17,10 @@
 
 namespace tony {
 
-// Returns the link to a container's logs. `node_http` has the form "node:8042". If it is empty, the node is not known,
-// and the link is empty.
-std::string LinkToLogs(const std::string& node_http, const std::string& container, const std::string& user);
+// Returns the link to a container's logs. `node_web` is the node's web server, such as "node:8042", and `has_https` its
+// protocol. If `node_web` is empty, the node is not known, and the link is empty.
+std::string LinkToLogs(bool has_https, const std::string& node_web, const std::string& container,
+                       const std::string& user);
 
 struct LogLink {
   std::string node;  // "http://node:8042"; empty: not a log link

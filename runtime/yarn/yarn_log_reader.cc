@@ -316,7 +316,7 @@ Result<LogExcerpt> YarnLogReader::FetchFromNode(const AttemptId& attempt, const 
   const std::string name = NameInContainer(stream, attempt, logs->is_first);
   const std::string node = ParseLogLink(logs->link).node;
   auto log = silent_nodes_.contains(node) ? Result<LogExcerpt>(UnavailableError(node, " does not answer"))
-                                          : FetchNodeLog(logs->link, name);
+                                          : FetchNodeLog(logs->link, name, find_trust_);
   if (!log.ok() && log.error().code == ErrorCode::kUnavailable) silent_nodes_.insert(node);
   // The job may have ended without this reader having noticed, and a node removes the logs that it has moved.
   const bool may_be_moved = !log.ok() && (!has_master_ || log.error().code == ErrorCode::kNotFound);
@@ -396,8 +396,9 @@ class YarnLog : public LogStream {
 
 class YarnLogs : public LogSource {
  public:
-  YarnLogs(JobRecords records, FindMaster find, YarnLogReader::FetchMoved fetch_moved)
-      : reader_(std::make_unique<YarnLogReader>(std::move(records), std::move(find), std::move(fetch_moved))) {}
+  YarnLogs(JobRecords records, FindMaster find, YarnLogReader::FetchMoved fetch_moved, FindTrust find_trust)
+      : reader_(std::make_unique<YarnLogReader>(std::move(records), std::move(find), std::move(fetch_moved),
+                                                std::move(find_trust))) {}
 
   std::vector<AttemptId> Attempts(const std::optional<TaskId>& task) const override { return reader_->Attempts(task); }
   std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const override {
@@ -422,15 +423,15 @@ class YarnLogs : public LogSource {
 
 }  // namespace
 
-std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find) {
+std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find, FindTrust find_trust) {
   const auto nowhere = [](const std::string&, const std::string&) -> Result<LogExcerpt> {
     return NotFoundError("the job still runs, and nodes move logs only after its end");
   };
-  return std::make_unique<YarnLogs>(std::move(records), std::move(find), nowhere);
+  return std::make_unique<YarnLogs>(std::move(records), std::move(find), nowhere, std::move(find_trust));
 }
 
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter,
-                                        YarnLogReader::FetchMoved fetch_moved) {
+                                        YarnLogReader::FetchMoved fetch_moved, FindTrust find_trust) {
   FindMaster find = [records, &arbiter]() -> Result<AmAccess> {
     TRY_ASSIGN(const auto lease, records.ReadLease());
     if (!lease) return UnavailableError("no application master has started yet");
@@ -443,7 +444,7 @@ std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbit
     TRY_ASSIGN(way.tls, arbiter.WayToAm(records));
     return way;
   };
-  return std::make_unique<YarnLogs>(std::move(records), std::move(find), std::move(fetch_moved));
+  return std::make_unique<YarnLogs>(std::move(records), std::move(find), std::move(fetch_moved), std::move(find_trust));
 }
 
 }  // namespace tony

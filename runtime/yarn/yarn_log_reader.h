@@ -33,10 +33,11 @@ class YarnLogReader {
   // Fetches a log that its node no longer shows. `link` is the link that led to the log on its node.
   using FetchMoved = std::function<Result<LogExcerpt>(const std::string& link, const std::string& stream)>;
 
-  YarnLogReader(JobRecords records, FindMaster find, FetchMoved fetch_moved)
+  YarnLogReader(JobRecords records, FindMaster find, FetchMoved fetch_moved, FindTrust find_trust)
       : records_(std::move(records)),
         find_(std::move(find)),
         fetch_moved_(std::move(fetch_moved)),
+        find_trust_(std::move(find_trust)),
         master_(records_, find_) {}
 
   // Returns the attempts that have logs, sorted by task and number.
@@ -115,6 +116,7 @@ class YarnLogReader {
   const JobRecords records_;
   const FindMaster find_;
   const FetchMoved fetch_moved_;
+  const FindTrust find_trust_;
   AmLogs master_;
   // Set when the spec has been read. A spec never changes.
   std::optional<JobSpec> spec_;
@@ -141,8 +143,8 @@ class YarnLogReader {
 // Returns a source for use by one thread. Reading waits for the job's AM, for HDFS or for a node, a few seconds at
 // most. `arbiter` must outlive the source.
 std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter,
-                                        YarnLogReader::FetchMoved fetch_moved);
+                                        YarnLogReader::FetchMoved fetch_moved, FindTrust find_trust = nullptr);
 // Returns a source for use while the job's AM runs. During that time nodes do not move logs.
-std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find);
+std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find, FindTrust find_trust);
 
 }  // namespace tony

@@ -99,9 +99,9 @@ Result<ClusterQueues> ReadQueues(const RmCalls& rm) {
 }
 
 void ReadQueueRules(const YarnCluster& cluster, ClusterQueues& queues) {
-  const auto told = hadoop::RmSetting(cluster.rm_web, "yarn.acl.enable", kQueueCallLimit);
+  const auto told = hadoop::RmSetting(cluster.rm_web, cluster.trust, "yarn.acl.enable", kQueueCallLimit);
   queues.has_rules = told ? *told == "true" : cluster.enforces_queue_acls;
-  queues.makers = hadoop::QueuesThatMakeQueues(cluster.rm_web, kQueueCallLimit);
+  queues.makers = hadoop::QueuesThatMakeQueues(cluster.rm_web, cluster.trust, kQueueCallLimit);
 }
 
 Result<QueueCheck> CheckYarnQueue(const YarnCluster& cluster, const JobSpec& spec, const hadoop::ApplicationId& id,

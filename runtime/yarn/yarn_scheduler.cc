@@ -463,7 +463,8 @@ void YarnScheduler::Apply(const GangHold::News& news) {
   for (const YarnGrant& grant : news.ready) {
     Keep(grant.container, State::kGranted);
     Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host,
-                          LinkToLogs(grant.container.node_http, ToString(grant.container.id), side_.user)});
+                          LinkToLogs(side_.has_https_pages, grant.container.node_http, ToString(grant.container.id),
+                                     side_.user)});
   }
   const auto next = gangs_.NextLook();
   gang_timer_ = next ? loop_.At(*next, [this] { CheckGangs(); }) : EventLoop::Timer();

@@ -68,6 +68,7 @@ struct YarnSchedulerInputs {
   // Page to which the ResourceManager redirects browsers once the job has ended. Empty: its own page.
   std::string page_after_end = {};
   std::string user;  // owner of the containers
+  bool has_https_pages = false;  // HasHttpsPages()
   Duration am_lease{0};
   Scheduler::Sink sink;
   std::function<hadoop::LaunchContext(const ContainerId&, const ExecutorLaunch&, const std::string& host)> context;

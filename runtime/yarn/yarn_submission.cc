@@ -45,7 +45,7 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
   AmInputs shipment{.job = records.job(),
                     .program = kMasterProgram,
                     .arguments = {},
-                    .hdfs_trust = cluster.trust,
+                    .https_trust = cluster.trust,
                     .environment = {{kClusterVariable, ToText(cluster)}, {"HADOOP_USER_NAME", cluster.user}}};
   TRY_ASSIGN(shipment.credentials, TokensForJob(cluster));
   TRY_ASSIGN(shipment.secrets.token, records.ReadToken());

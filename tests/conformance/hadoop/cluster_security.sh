@@ -1,6 +1,6 @@
-# Sourced by cluster: the parts of a cluster with Kerberos or HTTPS. All users and services are principals of one realm, whose
-# KDC is one of the daemons. Service principals have the host localhost, because all connections come from there. Only
-# the web pages of the second NodeManager, which have the address 127.0.0.2, need a principal with that host.
+# Sourced by cluster: the parts of a cluster with Kerberos or HTTPS. All users and services are principals of one realm,
+# whose KDC is one of the daemons. Service principals have the host localhost, because all connections come from there.
+# Only the web pages of the second NodeManager, which have the address 127.0.0.2, need a principal with that host.
 # shellcheck shell=bash disable=SC2154  # The script sets the variables.
 
 realm=TONY.TEST
@@ -155,7 +155,7 @@ make_keystores() {
   local tls=$folder/tls
   [ ! -e "$tls/trust.p12" ] || return 0
   mkdir -p "$tls"
-  keys -genkeypair -keyalg EC -groupname secp256r1 -dname CN=localhost -ext SAN=dns:localhost \
+  keys -genkeypair -keyalg EC -groupname secp256r1 -dname CN=localhost -ext SAN=dns:localhost,ip:127.0.0.2 \
     -validity 3650 -keystore "$tls/key.p12"
   keys -exportcert -rfc -keystore "$tls/key.p12" -file "$tls/ca.pem"
   keys -importcert -noprompt -keystore "$tls/trust.p12" -file "$tls/ca.pem"
@@ -197,8 +197,8 @@ use_ticket() { export KRB5CCNAME=${KRB5CCNAME:-FILE:$folder/kdc/cache}; }
 
 # Fails if one of the answers is an error.
 secure_http() {  # METHOD PORT TARGET...
-  local scheme=http options=() targets=("${@:3}")
-  [ -z "$https" ] || [ "$2" != "${port[27]}" ] || scheme=https options=(--cacert "$folder/tls/ca.pem")
+  local scheme=http${https:+s} options=() targets=("${@:3}")
+  [ -z "$https" ] || options+=(--cacert "$folder/tls/ca.pem")
   [ -z "$kerberos" ] || options+=(--negotiate --user :)
   KRB5_CONFIG=$folder/kdc/krb5.conf KRB5CCNAME=FILE:$folder/kdc/cache \
     curl --silent --fail --fail-early --max-time 10 --noproxy '*' "${options[@]}" \

@@ -52,7 +52,7 @@ yarn.resourcemanager.address$1 localhost:${port[$2]}
 yarn.resourcemanager.scheduler.address$1 localhost:${port[$2 + 1]}
 yarn.resourcemanager.resource-tracker.address$1 localhost:${port[$2 + 2]}
 yarn.resourcemanager.admin.address$1 localhost:${port[$2 + 3]}
-yarn.resourcemanager.webapp.address$1 localhost:${port[$2 + 4]}
+yarn.resourcemanager.webapp.${https:+https.}address$1 localhost:${port[$2 + 4]}
 END
 }
 
@@ -121,7 +121,7 @@ yarn.nodemanager.hostname $3
 yarn.nodemanager.bind-host $bind
 yarn.nodemanager.address $3:${port[at]}
 yarn.nodemanager.localizer.address $3:${port[at + 1]}
-yarn.nodemanager.webapp.address $3:${port[at + 2]}
+yarn.nodemanager.webapp.${https:+https.}address $3:${port[at + 2]}
 yarn.nodemanager.collector-service.address $3:${port[at + 3]}
 yarn.nodemanager.local-dirs $folder/$2/local
 yarn.nodemanager.log-dirs $folder/$2/logs
@@ -137,6 +137,7 @@ yarn.nodemanager.resource.memory.enforced false
 yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage 99
 yarn.nodemanager.disk-health-checker.min-healthy-disks 0
 yarn.nodemanager.delete.debug-delay-sec 600
+$([ -z "$https" ] || echo yarn.http.policy HTTPS_ONLY)
 $([ -z "$kerberos" ] || yarn_security)
 END
 }

@@ -26,6 +26,7 @@ CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
 KERBEROS = (CLUSTER / "kdc").exists()
 HTTPS = (CLUSTER / "tls").exists()
+RM_WEB = "yarn.resourcemanager.webapp.https.address" if HTTPS else "yarn.resourcemanager.webapp.address"
 VERSION = tuple(map(int, (CLUSTER / "cluster").read_text().split()[0].split(".")))  # of Hadoop, e.g. (3, 4, 3)
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files and $TONY_HOME
 # SIGINT is ignored in programs started in the background; our children would inherit that
@@ -77,7 +78,7 @@ def open_one_of(key, ids, path, **how):
     text = "".join((CLUSTER / "conf" / f"{name}-site.xml").read_text() for name in ("hdfs", "yarn"))
     addresses = [found.group(1) for end in ("", *ids)
                  if (found := re.search(f"<name>{re.escape(key + end)}</name><value>(.*?)</value>", text))]
-    scheme = "https" if key.endswith("https-address") else "http"
+    scheme = "https" if key.endswith(("https-address", "https.address")) else "http"
     for address in addresses:
         try:
             return (open_by_curl if KERBEROS or HTTPS else open_plain)(f"{scheme}://{address}{path}", **how)
@@ -189,7 +190,7 @@ def runs(job):
 def resource_manager(path, user="root", **parameters):
     """Returns the ResourceManager's answer to a user by HTTP."""
     words = urllib.parse.urlencode({"user.name": user, **parameters})
-    with open_one_of("yarn.resourcemanager.webapp.address", (".rm1", ".rm2"), f"/ws/v1/cluster/{path}?{words}") as answer:
+    with open_one_of(RM_WEB, (".rm1", ".rm2"), f"/ws/v1/cluster/{path}?{words}") as answer:
         return json.load(answer)
 
 

@@ -1,16 +1,18 @@
-"""Jobs on a cluster whose HDFS has HTTPS only (TONY_HADOOP_HTTPS=1), with and without Kerberos."""
+"""Jobs on a cluster whose web servers have HTTPS only (TONY_HADOOP_HTTPS=1), with and without Kerberos."""
 
 import importlib
 import json
 import os
 import shutil
 import signal
+import socketserver
 import subprocess
+import threading
 import time
 
 import scenarios_takeover
-from common import (CLUSTER, KERBEROS, WORK, applications, jobs_in_hdfs, must, nothing_is_left_of, status, submit, tony,
-                    until)
+from common import (CLUSTER, KERBEROS, WORK, applications, begin, end, jobs_in_hdfs, must, nothing_is_left_of,
+                    open_by_curl, parent_of, runs, status, submit, tony, until)
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
 from scenarios_takeover import attempts, leads, masters, start, succeeds_unchanged  # noqa: E402
@@ -54,6 +56,25 @@ def a_job_runs_and_its_logs_stay():
     nothing_is_left_of(job)
     ran = tony("logs", job)
     must("I used HTTPS" in ran.stdout, ran.stdout, ran.stderr)
+
+
+def a_node_and_the_page_are_read_by_https():
+    """The logs of a hung executor are read from its node."""
+    client, job = begin("-executes", "echo before; sleep 600", *ONE)
+    executor = parent_of(runs(job)["tasks"][0]["pid"])
+    os.kill(executor, signal.SIGSTOP)
+    try:
+        ran = tony("logs", job)
+    finally:
+        os.kill(executor, signal.SIGCONT)
+    must(ran.stdout == "before\n" and "are read from the attempt's node" in ran.stderr, ran.stdout, ran.stderr)
+    page = status(job)["tracking_url"]
+    must(page.startswith("https:"), page)
+    if not KERBEROS:  # the proxy of two ResourceManagers on one machine does not find out which one it is
+        text = open_by_curl(f"{page}?user.name=root").read().decode()
+        must("RUNNING" in text, text)
+    tony("kill", job)
+    end(client)
 
 
 def executors_find_the_next_attempt_by_the_lease():
@@ -104,26 +125,38 @@ def a_name_that_the_certificate_lacks_is_refused():
             **conf_with({line: line.replace("localhost", "127.0.0.1") for line in old}, "hdfs-site.xml"))
 
 
+class PlainHttp(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.recv(1)
+        self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
 def plain_http_at_the_https_port_is_refused():
-    text = (CLUSTER / "conf/yarn-site.xml").read_text()
-    web = next(line.split("<value>")[1].split("<")[0] for line in text.splitlines() if "webapp.address" in line)
     sites = (CLUSTER / "conf/hdfs-site.xml").read_text()
     old = [line for line in sites.splitlines() if "namenode.https-address" in line]
-    changes = {line: line.split("<value>")[0] + f"<value>{web}</value></property>" for line in old}
-    refused(65, "dfs.namenode.https-address", "answers without TLS", **conf_with(changes, "hdfs-site.xml"))
+    with socketserver.TCPServer(("127.0.0.1", 0), PlainHttp) as plain:
+        threading.Thread(target=plain.serve_forever).start()
+        web = f"localhost:{plain.server_address[1]}"
+        changes = {line: line.split("<value>")[0] + f"<value>{web}</value></property>" for line in old}
+        try:
+            refused(65, "dfs.namenode.https-address", "answers without TLS", **conf_with(changes, "hdfs-site.xml"))
+        finally:
+            plain.shutdown()
 
 
 def the_doctor_says_what_crosses_the_network_in_clear_text():
     checks = {check["name"]: check for check in json.loads(tony("doctor", "--yarn", "--json").stdout)["checks"]}
     must(checks["namenode"]["text"].startswith("https://"), checks["namenode"])
+    must("Hadoop 3" in checks["resourcemanager"]["text"], checks["resourcemanager"])
     network = checks["network"]
     must("WebHDFS is" not in network["text"] or network["health"] == "ok", network)
     is_private = KERBEROS and "hadoop.rpc.protection is privacy" in network["text"]
     must(network["health"] == ("ok" if is_private else "warn"), network)
 
 
-TOGETHER = [a_job_runs_and_its_logs_stay, executors_find_the_next_attempt_by_the_lease,
-            a_jks_without_its_password_is_trusted, the_doctor_says_what_crosses_the_network_in_clear_text]
+TOGETHER = [a_job_runs_and_its_logs_stay, a_node_and_the_page_are_read_by_https,
+            executors_find_the_next_attempt_by_the_lease, a_jks_without_its_password_is_trusted,
+            the_doctor_says_what_crosses_the_network_in_clear_text]
 ALONE = [another_authority_is_refused, a_truststore_that_cannot_be_used_is_refused,
          a_name_that_the_certificate_lacks_is_refused, plain_http_at_the_https_port_is_refused]
 DEFAULT = []

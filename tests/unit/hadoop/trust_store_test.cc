@@ -204,13 +204,15 @@ TEST_F(HttpTrustTest, AValueThatCannotBeUsedIsNamed) {
                 ":3: ssl.client.truststore.type is \"bcfks\", expected jks or pkcs12");
   EXPECT_THAT(error({{kLocation, "/none"}}), HasSubstr(":2: ssl.client.truststore.location: open /none: no such file"));
   EXPECT_THAT(error({{kLocation, temp_.path()}}), HasSubstr(":2: ssl.client.truststore.location: read "));
-  EXPECT_THAT(error({{kLocation, Path("trust.p12")}}), HasSubstr("trust.p12: a PKCS12 truststore needs its password"));
+  EXPECT_THAT(error({{kLocation, Path("trust.p12")}}),
+              HasSubstr("trust.p12: a PKCS12 truststore needs its password in ssl.client.truststore.password, "
+                        "because TonY does not read credential providers"));
   EXPECT_THAT(error({{kLocation, Path("trust.p12")}, {kPassword, "other"}}),
               HasSubstr("trust.p12 (ssl.client.truststore.password in " + file + ":3): the password is wrong"));
   for (const char* key : {"hadoop.ssl.require.client.cert", "dfs.client.https.need-auth"})
     ExpectError(Read({{key, "true"}}), ErrorCode::kInvalid,
                 std::string("core-site.xml:3: ") + key + " is \"true\", expected false, because TonY has no "
-                "certificate for HDFS");
+                "certificate for Hadoop's servers");
 }
 
 }  // namespace

@@ -108,15 +108,15 @@ TEST(ContainerLaunchTest, RandomlyDamagedLaunchCredentialsDoNotCrashTheReader) {
 
 TEST(MasterLaunchTest, LaunchDataOfAMasterIsReadBackFromTheMastersCredentials) {
   MasterLaunch launch{{"application_1_0001"}, Launch().secrets, {"ca", "other", "other key"}};
-  launch.hdfs_trust = std::make_shared<const HttpTrust>(HttpTrust{"PEM", "trust.jks", false});
+  launch.https_trust = std::make_shared<const HttpTrust>(HttpTrust{"PEM", "trust.jks", false});
   Credentials credentials;
   AddTo(credentials, launch);
   const auto read = Must(MasterLaunchIn(credentials));
   EXPECT_EQ(read.job, launch.job);
   EXPECT_EQ(read.secrets, launch.secrets);
   EXPECT_EQ(read.executors_tls, launch.executors_tls);
-  ASSERT_TRUE(read.hdfs_trust);
-  EXPECT_EQ(*read.hdfs_trust, *launch.hdfs_trust);
+  ASSERT_TRUE(read.https_trust);
+  EXPECT_EQ(*read.https_trust, *launch.https_trust);
   EXPECT_FALSE(MasterLaunchIn({}).ok());
 }
 

@@ -75,7 +75,7 @@ TEST(YarnClusterTest, WebAddressAndQueueAclsComeFromTheSiteFiles) {
   EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "web:1"}})->rm_web, "http://web:1");
   EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "0.0.0.0:1"}})->rm_web, "http://rm.example.org:1");
   EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "a:b:c"}})->rm_web, "");
-  EXPECT_EQ(ClusterWith({{"yarn.http.policy", "HTTPS_ONLY"}})->rm_web, "");
+  EXPECT_FALSE(HasHttpsPages(*ClusterWith({})));
   EXPECT_FALSE(ClusterWith({})->enforces_queue_acls);
   EXPECT_TRUE(ClusterWith({{"yarn.acl.enable", "true"}})->enforces_queue_acls);
 }
@@ -159,6 +159,19 @@ TEST(YarnClusterTest, HdfsIsCalledByHttpsIfItsPolicyIsHttpsOnly) {
   EXPECT_EQ(hdfs(site), "https://nn1:9871,https://secure:2");
 }
 
+TEST(YarnClusterTest, ThePagesOfYarnAreCalledByHttpsIfItsPolicyIsHttpsOnly) {
+  Site site = {{"yarn.http.policy", "HTTPS_ONLY"}, {"yarn.resourcemanager.webapp.address", "plain:1"}};
+  EXPECT_TRUE(HasHttpsPages(*ClusterWith(site)));
+  EXPECT_FALSE(HasHttps(*ClusterWith(site)));
+  EXPECT_EQ(ClusterWith(site)->rm_web, "https://rm.example.org:8090");
+  site["yarn.web-proxy.address"] = "proxy:2";
+  EXPECT_EQ(PageOf(*ClusterWith(site), {"application_1_2"}), "https://proxy:2/proxy/application_1_2/");
+  site["yarn.resourcemanager.webapp.https.address"] = "web:3";
+  EXPECT_EQ(ClusterWith(site)->rm_web, "https://web:3");
+  site.insert(kTwoManagers.begin(), kTwoManagers.end());
+  EXPECT_EQ(ClusterWith(site)->rm_web, "https://one:8090");
+}
+
 TEST(YarnClusterTest, ANoteOfAClusterWithHttpsContainsItsAuthorities) {
   auto cluster = Must(ClusterWith({{"dfs.http.policy", "HTTPS_ONLY"}}));
   cluster.trust = std::make_shared<const HttpTrust>(HttpTrust{"PEM\nPEM\n", "trust.jks", false});
@@ -208,7 +221,7 @@ TEST(YarnClusterTest, TheUrlOfTheJobPageUsesTheWebProxyOrElseTheResourceManager)
   EXPECT_EQ(page({{"yarn.web-proxy.address", "proxy:x"}}), "http://rm.example.org:8088/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "0.0.0.0:2"}}),
             "http://rm.example.org:2/proxy/application_1_2/");
-  EXPECT_EQ(page({{"yarn.http.policy", "HTTPS_ONLY"}}), "") << "its address would be another key's";
+  EXPECT_EQ(page({{"yarn.http.policy", "HTTPS_ONLY"}}), "https://rm.example.org:8090/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "nonsense:x"}}), "") << "no job needs it";
 }
 

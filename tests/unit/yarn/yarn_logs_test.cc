@@ -15,8 +15,10 @@
 #include "runtime/yarn/node_logs.h"
 #include "runtime/yarn/yarn_ends.h"
 #include "runtime/yarn/yarn_log_reader.h"
+#include "tests/support/https_end.h"
 #include "tests/support/results.h"
 #include "tests/support/run_until.h"
+#include "tests/support/scripted_http_server.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/rpc/fake_am_service.h"
 
@@ -499,13 +501,30 @@ TEST(NodeLogsTest, AMalformedAnswerOfANodeManagerIsRejected) {
     EXPECT_EQ(NodeLogIn(body, "stdout").error().code, ErrorCode::kInvalid) << body;
 }
 
+TEST(NodeLogsTest, ALogIsReadFromANodeWithHttps) {
+  EventLoop loop;
+  ScriptedHttpServer node(loop, [](const ServedRequest&) { return Answered(200, NodeAnswer("2", "ab")); }, HttpsEnd());
+  const auto fetch = [&](const char* authority) {
+    const std::string link = LinkToLogs(true, StrCat(kLoopback, ":", node.port()), "c", "eve");
+    const FindTrust find_trust = [&]() -> Result<std::shared_ptr<const HttpTrust>> {
+      return std::make_shared<const HttpTrust>(HttpTrust{authority, "trust.jks"});
+    };
+    auto log = std::async(std::launch::async, [&] { return FetchNodeLog(link, "stdout", find_trust); });
+    EXPECT_TRUE(RunUntil(loop, [&] { return log.wait_for(Duration(0)) == std::future_status::ready; }));
+    return log.get();
+  };
+  EXPECT_THAT(Must(fetch(kSiteAuthority)).parts, ElementsAre(LogExcerpt::Part{0, "ab"}));
+  ExpectError(fetch(kOtherAuthority), ErrorCode::kNotPermitted, "~is not trusted");
+}
+
 TEST(NodeLogsTest, ALogLinkIsParsedIntoItsNodeAndContainer) {
-  const std::string link = LinkToLogs("node:8042", "container_1_0001_01_000002", "eve");
+  const std::string link = LinkToLogs(false, "node:8042", "container_1_0001_01_000002", "eve");
   EXPECT_EQ(link, "http://node:8042/node/containerlogs/container_1_0001_01_000002/eve");
   EXPECT_EQ(ParseLogLink(link).node, "http://node:8042");
   EXPECT_EQ(ParseLogLink(link).container, "container_1_0001_01_000002");
-  EXPECT_EQ(LinkToLogs("", "container_1_0001_01_000002", "eve"), "") << "its address is not known";
-  const auto log = FetchNodeLog("http://elsewhere/", "stdout");
+  EXPECT_EQ(LinkToLogs(true, "node:8044", "c", "eve"), "https://node:8044/node/containerlogs/c/eve");
+  EXPECT_EQ(LinkToLogs(false, "", "container_1_0001_01_000002", "eve"), "") << "its address is not known";
+  const auto log = FetchNodeLog("http://elsewhere/", "stdout", nullptr);
   EXPECT_THAT(log.error().message, HasSubstr("not a link to a node's logs"));
 }
 
