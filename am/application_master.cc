@@ -46,6 +46,7 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
       tokens_(std::move(parts.tokens)),
       store_tokens_(std::move(parts.store_tokens)) {
   journal_.SetFailureCallback([this](const std::string& why) { OnJournalTrouble(why); });
+  ExpectTokens();
 }
 
 void ApplicationMaster::Start(Scheduler& scheduler, AmAddresses at, std::function<void()> on_end) {
@@ -238,11 +239,27 @@ Status ApplicationMaster::TakeTokens(const ClusterTokens& tokens) {
   if (tokens.number <= tokens_.number) return Ok();
   TRY(store_tokens_(tokens));
   tokens_ = tokens;
+  ExpectTokens();
   LogInfo(StrCat("a client has pushed tokens of the cluster, which are valid until ", ToIso8601(tokens.until)));
   parked_.SendTokensToAll(tokens_);
   PushUnversionedStatus();
   StatusChanged();
   return Ok();
+}
+
+// A client that follows the job pushes tokens after a quarter of their life. After half of it, no client follows the
+// job, or its pushes fail.
+void ApplicationMaster::ExpectTokens() {
+  tokens_are_overdue_ = false;
+  if (tokens_.number == 0) return;
+  const Duration pause = tokens_.until - tokens_.Life() / 2 - RealClock().Now();
+  tokens_timer_ = loop_.After(std::max(pause, Duration(0)), [this] {
+    tokens_are_overdue_ = true;
+    LogWarn(StrCat("no client has pushed fresh tokens, so the job can use the cluster only until ",
+                   ToIso8601(tokens_.until), "; run: tony credentials push ", submission_.job.value));
+    StatusChanged();
+    PushUnversionedStatus();
+  });
 }
 
 void ApplicationMaster::SendLog(const Caller& caller, int64_t id, std::vector<LogNews> news,
@@ -481,6 +498,7 @@ JobStatus ApplicationMaster::Snapshot() const {
   status.delay = pending_reason_;
   status.trouble = trouble_;
   if (tokens_.number > 0) status.tokens_until = tokens_.until;
+  status.tokens_are_overdue = tokens_are_overdue_;
   if (job_.Ended() && !end_told_) {
     status.state = ToString(JobState::kStopping);
     status.verdict.reset();

@@ -114,6 +114,7 @@ class ApplicationMaster : public AmService {
   bool IsUnended(const AttemptId& attempt) const;
   void AskForLogs(const TaskId& task);
   void SendTokensIfOlder(const AttemptId& attempt, int64_t number);
+  void ExpectTokens();
   void KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then);
   void Tell(const SendCommand& order);
   void SendDelayedReleases();
@@ -190,6 +191,8 @@ class ApplicationMaster : public AmService {
   CheckpointReader checkpoint_reader_;
   int first_looks_ = 0;
   ClusterTokens tokens_;  // the newest tokens
+  EventLoop::Timer tokens_timer_;
+  bool tokens_are_overdue_ = false;
   const std::function<Status(const ClusterTokens&)> store_tokens_;
   Scheduler* scheduler_ = nullptr;
   std::function<void()> on_end_;

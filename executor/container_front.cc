@@ -121,8 +121,10 @@ Result<ContainerPlace> CreateContainerFolder(const fs::path& logs) {
   const JobRecords records(launch.job, place, std::make_shared<StaleLeaseRecords>(place));
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   TRY(LayLogs(AttemptFolder(place, launch.attempt), logs, spec.ProcessesOf(launch.attempt.task.role)));
-  return ContainerPlace{records,      launch.attempt,    {container}, host, launch.secrets.tls,
-                        launch.lease, launch.lease_place, credentials, ClusterTokensIn(decoded).number};
+  ClusterTokens tokens = ClusterTokensIn(decoded);
+  tokens.bytes.clear();
+  return ContainerPlace{records,      launch.attempt,     {container}, host, launch.secrets.tls,
+                        launch.lease, launch.lease_place, credentials, tokens};
 }
 
 Status CreateLaterLogs(const AttemptId& later, const fs::path& folder, const fs::path& logs, int processes) {

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "runtime/base/result.h"
+#include "runtime/job/executor_protocol.h"
 #include "runtime/job/ids.h"
 #include "runtime/records/job_records.h"
 #include "runtime/yarn/container_launch.h"
@@ -35,9 +36,9 @@ struct ContainerPlace {
   // The AM that started this container, and where later AMs record their addresses.
   LeaseRecord lease;
   LeasePlace lease_place;
-  // The container's token file, and the number of its ClusterTokens; 0: the file has none.
+  // The container's token file, and its ClusterTokens without their bytes; number 0: the file has none.
   std::filesystem::path token_file;
-  int64_t tokens = 0;
+  ClusterTokens tokens = {};
 };
 
 // Creates the job's folder in this process's working directory. The contents come from $CONTAINER_ID, from $NM_HOST,

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -18,6 +20,13 @@
 
 namespace tony::executor {
 namespace {
+
+namespace fs = std::filesystem;
+
+// A task hears of the end of its tokens this long before, or at the last tenth of their life.
+constexpr Duration kNoticeOfTokens = std::chrono::minutes(10);
+constexpr int kPartForNotice = 10;
+constexpr char kTokensEnd[] = "the job's tokens for the cluster end";
 
 std::string Describe(const Outcome& outcome) {
   std::string text(ToString(outcome.cls));
@@ -125,12 +134,29 @@ OnAnswer<T> Executor::Answered(OnSuccess on_success) {
 // The number is stored even if the file cannot be written, because the AM would send the same tokens again at once. The
 // next push gives the file another chance.
 void Executor::TakeTokens(const ClusterTokens& tokens) {
-  if (!surroundings_.replace_tokens || tokens.number <= surroundings_.tokens) return;
-  surroundings_.tokens = tokens.number;
+  if (!surroundings_.replace_tokens || tokens.number <= surroundings_.tokens.number) return;
+  surroundings_.tokens = {tokens.number, tokens.until};
   const Status replaced = surroundings_.replace_tokens(tokens);
   if (!replaced.ok())
     return LogWarn(StrCat("the tokens of the cluster cannot be replaced: ", replaced.error().message));
   LogInfo(StrCat("the tokens of the cluster are replaced by tokens that end at ", ToIso8601(tokens.until)));
+  if (has_token_notice_) RemoveLeftoverFile(NoticeFile(place_.folder.work));
+  AnnounceEndOfTokens();
+}
+
+// Announces the end of the tokens to the running processes in time, because they may still save their state in HDFS. A
+// notice of a stop is more urgent, and stays.
+void Executor::AnnounceEndOfTokens() {
+  has_token_notice_ = false;
+  const ClusterTokens& tokens = surroundings_.tokens;
+  if (tokens.number == 0 || !background_) return;
+  const Instant at = tokens.until - std::min(kNoticeOfTokens, tokens.Life() / kPartForNotice);
+  tokens_timer_ = surroundings_.loop.After(std::max(at - RealClock().Now(), Duration(0)), [this] {
+    std::error_code error;
+    if (fs::exists(NoticeFile(place_.folder.work), error)) return;
+    Perform(GiveNotice{kTokensEnd, surroundings_.tokens.until});
+    has_token_notice_ = true;
+  });
 }
 
 // Logs a reason only when it changes, because a search can last for minutes.
@@ -156,7 +182,7 @@ void Executor::Perform(const SendRegister& action) {
 
 void Executor::Perform(const SendAwait& action) {
   caller_ = action.caller;
-  caller_.tokens = surroundings_.tokens;
+  caller_.tokens = surroundings_.tokens.number;
   surroundings_.am.Await(caller_, action.since,
                          Answered<Command>([this](int64_t link, const Command& command) -> Event {
                            if (link == link_) log_answers_.Take(command.logs);
@@ -270,6 +296,7 @@ void Executor::Perform(const WarnOfTree& action) {
 }
 
 void Executor::Perform(const GiveNotice& action) {
+  has_token_notice_ = false;
   const Status given = WriteNotice(NoticeFile(place_.folder.work), action.reason, action.deadline);
   // The program receives the signal in any case. Without the notice, it only lacks the reason.
   if (!given.ok()) LogWarn(given.error().message);
@@ -310,6 +337,7 @@ void Executor::Perform(const StartProcesses& action) {
   if (std::holds_alternative<ProcessStarted>(answers.front())) {
     WatchUsage();
     WatchPublished();
+    AnnounceEndOfTokens();
     // malloc_trim() gives memory that only the start needed back to the kernel. libc gives back little by itself, and
     // the task may run for weeks.
     malloc_trim(0);

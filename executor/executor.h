@@ -52,9 +52,9 @@ struct ExecutorParts {
   LeaseReader* lease = nullptr;
   // Creates the log files of an attempt that follows another one. Empty: the attempt's processes create them.
   std::function<Status(const AttemptId&, const std::filesystem::path& folder)> make_logs = {};
-  // The number of the ClusterTokens that the task finds in its container, and a function that replaces them. 0: the job
-  // uses no such tokens.
-  int64_t tokens = 0;
+  // The tokens that the task finds in its container, without their bytes, and a function that replaces them. number 0:
+  // the job uses no tokens.
+  ClusterTokens tokens = {};
   std::function<Status(const ClusterTokens&)> replace_tokens = {};
 };
 
@@ -97,6 +97,7 @@ class Executor {
   std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
   std::vector<LogExcerpt> LogsToReport(const Outcome& outcome) const;
   void TakeTokens(const ClusterTokens& tokens);
+  void AnnounceEndOfTokens();
   void LogDisconnectReason(const std::string& disconnected);
   Event LeaseNow();
   Result<std::vector<ProcessSpec>> Prepare(const StartProcesses& action);
@@ -132,6 +133,9 @@ class Executor {
   // Events that Feed() still has to apply. The queue is not empty while Feed() runs.
   std::deque<Event> events_;
   EventLoop::Timer timer_;
+  EventLoop::Timer tokens_timer_;
+  // True: the notice that the task can read is about the end of its tokens.
+  bool has_token_notice_ = false;
   std::unique_ptr<EventLoop::Handle> lease_watch_;
   // The files in /dev/shm that belong to processes which are being ended.
   SharedMemory shared_memory_;

@@ -47,9 +47,9 @@ struct Arguments {
   // The AM that started a container of YARN, and where later AMs record their addresses.
   LeaseRecord lease{};
   LeasePlace lease_place{};
-  // The container's token file, and the number of its ClusterTokens.
+  // The container's token file, and its ClusterTokens without their bytes.
   std::filesystem::path token_file{};
-  int64_t tokens = 0;
+  ClusterTokens tokens{};
 };
 
 // Kills the tree of a task shortly after SIGTERM, because a NodeManager regards a container as ended 250 ms after its
@@ -130,7 +130,7 @@ Result<int> Run(const Arguments& arguments) {
                       in_container,
                       lease_reader ? &*lease_reader : nullptr};
   parts.tokens = tokens;
-  if (tokens > 0)
+  if (tokens.number > 0)
     parts.replace_tokens = [file = token_file](const ClusterTokens& fresh) { return ReplaceTokens(file, fresh); };
   if (in_container)
     parts.make_logs = [logs = container_logs, processes_each = spec.ProcessesOf(attempt.task.role)](

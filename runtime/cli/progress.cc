@@ -203,11 +203,15 @@ std::string TasksText(const JobStatus& status, const JobRecords& records, const 
   return table.Text(room) + LogLinks(status, width);
 }
 
+std::string OverdueText(const JobStatus& status) {
+  return StrCat("; no client has pushed fresh ones; run: tony credentials push ", status.job.value);
+}
+
 std::string TokensText(const JobStatus& status, Instant now) {
   const Duration left = *status.tokens_until - now;
   if (left > Duration(0))
     return StrCat("  the job's tokens for the cluster end in ", HumanDuration(left), ", at ",
-                  ToIso8601(*status.tokens_until), "\n");
+                  ToIso8601(*status.tokens_until), status.tokens_are_overdue ? OverdueText(status) : "", "\n");
   return StrCat("  the job's tokens for the cluster have ended at ", ToIso8601(*status.tokens_until),
                 ", so it waits for fresh ones; run: tony credentials push ", status.job.value, "\n");
 }

@@ -125,7 +125,7 @@ void Follower::OnFolderChange() {
 bool Follower::CheckStatusFile() {
   const auto status = records_.ReadStatus();
   if (!status.ok() || !*status) return false;
-  token_pusher_.See(**status);
+  token_pusher_.See(**status, /*is_led=*/false);
   if (HasEnded(**status)) {
     End(**status);
     return true;
@@ -282,7 +282,7 @@ void Follower::OnStatus(const JobStatus& status) {
   keepers_started_ = 0;
   wait_told_.clear();
   last_ = status;
-  token_pusher_.See(status);
+  token_pusher_.See(status, /*is_led=*/true);
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
   // The AM reports the end, so the folder need not be watched any more. Closing the watch blocks for 15 ms. The watch
@@ -293,6 +293,7 @@ void Follower::OnStatus(const JobStatus& status) {
 void Follower::OnLost(const Error& error) {
   conversation_.reset();
   if (error.code != ErrorCode::kUnavailable) return Fail(error);  // retries would not help
+  token_pusher_.OnAmLost();
   state_ = State::kSearching;
   Watch();
   SearchAfter(Duration(0));

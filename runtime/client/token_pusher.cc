@@ -52,12 +52,23 @@ Result<std::optional<TokenPushResult>> PushFreshTokens(const Arbiter& arbiter, c
   return std::optional(TokenPushResult{{true, push->tokens.until}, reply.error().message});
 }
 
-void TokenPusher::See(const JobStatus& status) {
+void TokenPusher::See(const JobStatus& status, bool is_led) {
   is_over_ = status.verdict.has_value();
   if (is_over_ || !status.tokens_until) return timer_.reset();
-  if (*status.tokens_until <= until_) return;
-  until_ = *status.tokens_until;
-  PushAfter((until_ - RealClock().Now()) / kPartOfRest);
+  if (*status.tokens_until <= until_ && is_led == is_led_) return;
+  until_ = std::max(until_, *status.tokens_until);
+  is_led_ = is_led;
+  PushInTime(without_am_);
+}
+
+void TokenPusher::OnAmLost() {
+  if (until_ == Instant{} || !std::exchange(is_led_, false)) return;
+  PushInTime(without_am_);
+}
+
+void TokenPusher::PushInTime(Duration longest_without_am) {
+  const Duration pause = (until_ - RealClock().Now()) / kPartOfRest;
+  PushAfter(is_led_ ? pause : std::min(pause, longest_without_am));
 }
 
 void TokenPusher::PushAfter(Duration pause) {
@@ -75,7 +86,7 @@ void TokenPusher::Take(const Result<std::optional<TokenPushResult>>& pushed) {
   if (pushed.ok() && *pushed) {
     is_told_ = false;
     until_ = (*pushed)->reply.until;
-    return PushAfter((until_ - RealClock().Now()) / kPartOfRest);
+    return PushInTime(kLongestRetry);
   }
   if (pushed.ok() || pushed.error().code == ErrorCode::kNotFound) return;
   if (!std::exchange(is_told_, true))

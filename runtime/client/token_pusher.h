@@ -27,19 +27,31 @@ struct TokenPushResult {
 Result<std::optional<TokenPushResult>> PushFreshTokens(const Arbiter& arbiter, const JobRecords& records);
 
 // Pushes fresh tokens whenever a quarter of the remaining time has passed, for a client that follows a job. When the
-// client dies, the job has three quarters of the tokens' life left. A failed push is retried, and its reason is
-// reported once. Loop thread only; the pushes run on another thread. `arbiter` must outlive the object.
+// client dies, the job has three quarters of the tokens' life left. Also pushes within seconds if no AM leads the job,
+// because YARN starts an AM container with the tokens of the submit, which may have ended. A failed push is retried,
+// and its reason is reported once. Loop thread only; the pushes run on another thread. `arbiter` must outlive the
+// object.
 class TokenPusher {
  public:
+  // `without_am` is the time that another AM gets to lead the job, before tokens are pushed to it.
   TokenPusher(EventLoop& loop, const JobRecords& records, const Arbiter& arbiter,
-              std::function<void(const std::string&)> on_note)
-      : loop_(loop), records_(records), arbiter_(arbiter), on_note_(std::move(on_note)), thread_(loop) {}
+              std::function<void(const std::string&)> on_note, Duration without_am = Duration(5000))
+      : loop_(loop),
+        records_(records),
+        arbiter_(arbiter),
+        on_note_(std::move(on_note)),
+        without_am_(without_am),
+        thread_(loop) {}
 
-  // Called with each status of the job. Ends the pushes when the job has ended.
-  void See(const JobStatus& status);
+  // Called with each status of the job. `is_led`: a leading AM has sent the status. Ends the pushes when the job has
+  // ended.
+  void See(const JobStatus& status, bool is_led);
+  // Called when the AM has not answered.
+  void OnAmLost();
 
  private:
   void PushAfter(Duration pause);
+  void PushInTime(Duration longest_without_am);
   void Push();
   void Take(const Result<std::optional<TokenPushResult>>& pushed);
 
@@ -47,7 +59,9 @@ class TokenPusher {
   const JobRecords records_;
   const Arbiter& arbiter_;
   const std::function<void(const std::string&)> on_note_;
+  const Duration without_am_;
   Instant until_{};  // end of the job's newest tokens
+  bool is_led_ = true;
   bool is_told_ = false;  // the reason of the failed pushes
   bool is_over_ = false;  // the job has ended
   EventLoop::Timer timer_;

@@ -33,13 +33,15 @@ struct Caller {
 // Tokens with which the programs of a job call the cluster. The client that watches a job pushes fresh tokens before
 // the old ones end. Never log them: a token is as good as a password.
 struct ClusterTokens {
-  // Newer tokens have a higher number; 0: no tokens.
+  // The time at which the tokens were issued, in ms since 1970; newer tokens have a higher number. 0: no tokens.
   int64_t number = 0;
   // The time at which the first of the tokens ends.
   Instant until{};
   // The content of a token file, as hadoop::EncodeCredentials() writes it.
   std::string bytes = {};
   bool operator==(const ClusterTokens&) const = default;
+
+  Duration Life() const { return until - FromMillis(number); }
 };
 
 // The answer to pushed tokens.

@@ -68,6 +68,9 @@ std::string Banners(const JobView& view) {
   std::string html;
   if (!status.trouble.empty()) html += Banner("bad", "Degraded:", status.trouble);
   if (!status.delay.empty()) html += Banner("warn", "Waiting:", status.delay);
+  if (status.tokens_are_overdue && status.tokens_until)
+    html += Banner("warn", "No fresh tokens:",
+                   StrCat("the job can use the cluster only until ", ToIso8601(*status.tokens_until)));
   if (status.planned_kill) {
     const std::string what = StrCat("at ", ToIso8601(status.planned_kill->due), ": ", status.planned_kill->reason);
     html += Banner("warn", "Will be killed", what);

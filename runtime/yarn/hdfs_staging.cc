@@ -31,6 +31,9 @@ using hadoop::LocalResource;
 
 constexpr std::string_view kPacked = ".tar.gz";
 constexpr int kOwnersAlone = 0700;
+// Others may enter the folder of programs, and cannot list it.
+constexpr int kForPrograms = 0711;
+constexpr int kOthersMayEnter = 01;
 // An upload is retried if its connection breaks. A DataNode that refuses the bytes also closes the connection,
 // sometimes before its reason is read.
 constexpr int kMostTries = 3;
@@ -66,6 +69,7 @@ class Sending {
         }()) {}
 
   Status PrepareFolder();
+  Status LetOthersEnter();
   Result<LocalResource> Send(const HdfsSource& source);
 
  private:
@@ -83,12 +87,16 @@ class Sending {
   Result<HdfsEntry> Look(const std::string& path) {
     return Await<Result<HdfsEntry>>([&](auto done) { return hdfs_.GetEntry(path, done); });
   }
+  Status SetPermission(const std::string& path, int permission) {
+    return Await<Status>([&](auto done) { return hdfs_.SetPermission(path, permission, done); });
+  }
   Result<Body> Open(const HdfsSource& source, bool is_folder);
   Error ReasonOf(const Error& broken, int fd);
   Status Upload(const HdfsSource& source, const std::string& path, bool is_folder, HdfsRename how);
 
   const HdfsStore& store_;
   const StageWatch& watch_;
+  LocalResource::Visibility visibility_ = LocalResource::Visibility::kPrivate;
   StageMeter meter_;
   EventLoop loop_;
   hadoop::WebHdfs hdfs_;
@@ -97,10 +105,29 @@ class Sending {
 };
 
 Status Sending::PrepareFolder() {
-  TRY(Await<Status>([&](auto done) { return hdfs_.MakeFolders(store_.folder, kOwnersAlone, done); }));
+  const int permission = store_.is_for_programs ? kForPrograms : kOwnersAlone;
+  TRY(Await<Status>([&](auto done) { return hdfs_.MakeFolders(store_.folder, permission, done); }));
   TRY_ASSIGN(const HdfsEntry folder, Look(store_.folder));
-  if (folder.permission == kOwnersAlone) return Ok();
-  return Await<Status>([&](auto done) { return hdfs_.SetPermission(store_.folder, kOwnersAlone, done); });
+  if (folder.permission != permission) TRY(SetPermission(store_.folder, permission));
+  return store_.is_for_programs ? LetOthersEnter() : Ok();
+}
+
+// Lets others enter the parent folder, which is the user's own folder for TonY. Its other folders are private. Then
+// checks the folders above, which are not TonY's, as a node does before it fetches a public resource.
+Status Sending::LetOthersEnter() {
+  bool is_ours = true;
+  for (fs::path folder = fs::path(store_.folder).parent_path();; folder = folder.parent_path()) {
+    const auto entry = Look(folder.string());
+    if (!entry.ok()) return entry.error().code == ErrorCode::kNotPermitted ? Ok() : entry.status();
+    if (!(entry->permission & kOthersMayEnter)) {
+      if (!is_ours) return Ok();
+      TRY(SetPermission(folder.string(), entry->permission | kOthersMayEnter));
+    }
+    if (folder == folder.root_path()) break;
+    is_ours = false;
+  }
+  visibility_ = LocalResource::Visibility::kPublic;
+  return Ok();
 }
 
 // Opens the bytes to send: the file itself, or the folder's archive.
@@ -155,7 +182,8 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   Result<bool> put = false;
   for (int tries = 1; tries <= kMostTries; ++tries) {
     put = Await<Result<bool>>([&](auto done) {
-      return PutCompleteFile(hdfs_, path, {.file = part, .on_moved = on_moved}, how, 0600, done, check_unchanged);
+      const int permission = store_.is_for_programs ? 0644 : 0600;
+      return PutCompleteFile(hdfs_, path, {.file = part, .on_moved = on_moved}, how, permission, done, check_unchanged);
     });
     if (put.ok() || put.error().code != ErrorCode::kUnavailable) break;
     TRY(meter_.CheckStop());
@@ -191,7 +219,7 @@ Result<LocalResource> Sending::Send(const HdfsSource& source) {
                        .size = entry->length,
                        .modified = entry->modified,
                        .kind = KindOf(path.ends_with(kPacked)),
-                       .visibility = LocalResource::Visibility::kPrivate};
+                       .visibility = visibility_};
 }
 
 }  // namespace
@@ -245,6 +273,7 @@ struct SentFiles {
 void Fields(auto& io, Is<SentFile> auto& sent) {
   auto& file = sent.file;
   bool is_archive = file.kind == LocalResource::Kind::kArchive;
+  bool is_public = file.visibility == LocalResource::Visibility::kPublic;
   io.Field("key", sent.key);
   io.Field("scheme", file.scheme);
   io.Field("host", file.host);
@@ -253,9 +282,10 @@ void Fields(auto& io, Is<SentFile> auto& sent) {
   io.Field("size", file.size);
   io.Field("modified", file.modified);
   io.Field("archive", is_archive);
+  io.IfSet("public", is_public);
   if constexpr (std::decay_t<decltype(io)>::kReads) {
     file.kind = KindOf(is_archive);
-    file.visibility = LocalResource::Visibility::kPrivate;
+    file.visibility = is_public ? LocalResource::Visibility::kPublic : LocalResource::Visibility::kPrivate;
   }
 }
 

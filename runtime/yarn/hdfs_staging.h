@@ -5,9 +5,13 @@
 //   FOLDER/<hash>-tree.tar.gz   a folder; the node unpacks it
 //   FOLDER/.put-...             an unfinished upload, which is never used (hadoop/webhdfs.h)
 //
+// Our programs have a folder of their own, which others may enter, because they hold no secret. If others may also
+// enter its parents, the programs are public resources of YARN: a node fetches them with its own identity, even when
+// the job's tokens have ended, and keeps them for all users.
+//
 // A name identifies its content, so an existing file is not sent again. A file gets its name only when it is complete,
 // and is never changed after that: a node refuses a file if its modification time is not the one that the job was
-// given. The folder belongs to its user alone (0700), because anybody who can write there could change what that user's
+// given. Only its user may write into a folder, because anybody else who can write there could change what that user's
 // jobs run. yarn_garbage.h removes files that no job needs.
 #pragma once
 
@@ -30,6 +34,7 @@ struct HdfsStore {
   hadoop::WebHdfs::Options hdfs;
   Endpoint name_node;  // address that the cluster's programs use
   std::string folder;  // "/user/eve/.tony/staged"; created with its parents
+  bool is_for_programs = false;
   // A local folder for the archive of a folder while the archive is sent.
   std::filesystem::path scratch;
 };
@@ -49,7 +54,7 @@ std::vector<HdfsSource> SelectSources(const StagedFiles& files);
 // content. kInvalid, kUnavailable: the file cannot be read.
 Result<HdfsSource> FileSource(std::string key, const std::filesystem::path& file);
 
-// The files as they are in HDFS, with the sizes and times that HDFS reports. Key: HdfsSource::key.
+// The files as they are in HDFS, with the sizes, times and visibilities that a node needs. Key: HdfsSource::key.
 using HdfsFiles = std::map<std::string, hadoop::LocalResource>;
 std::string ToJson(const HdfsFiles& files);
 Result<HdfsFiles> HdfsFilesFromJson(std::string_view json);

@@ -210,22 +210,24 @@ Status YarnGarbage::RemoveStaged(const GarbageOrder& order, Instant now, Garbage
 // Moves staged files that no job needs into `collection`. If `collection` is "", only counts them.
 Status YarnGarbage::MoveUnneeded(const std::string& collection, Instant now, Garbage& garbage) const {
   TRY_ASSIGN(const std::set<std::string> names, NamesInUse(garbage));
-  TRY_ASSIGN(const Entries entries, List(places_.staged));
-  for (const HdfsEntry& entry : entries) {
-    if (entry.is_folder || names.count(entry.name) || MayGoSince(entry) > now) continue;
-    if (!collection.empty()) {
-      TRY_ASSIGN(const bool is_moved, Move(entry, collection));
-      if (!is_moved) continue;
+  for (const std::string& folder : {places_.staged, places_.programs}) {
+    TRY_ASSIGN(const Entries entries, List(folder));
+    for (const HdfsEntry& entry : entries) {
+      if (entry.is_folder || names.count(entry.name) || MayGoSince(entry) > now) continue;
+      if (!collection.empty()) {
+        TRY_ASSIGN(const bool is_moved, Move(StrCat(folder, "/", entry.name), collection));
+        if (!is_moved) continue;
+      }
+      (IsUpload(entry) ? garbage.unfinished : garbage.staged).push_back(entry.name);
+      garbage.bytes += entry.length;
     }
-    (IsUpload(entry) ? garbage.unfinished : garbage.staged).push_back(entry.name);
-    garbage.bytes += entry.length;
   }
   return Ok();
 }
 
 // Moves a staged file into `collection`. Returns false if another collection was faster.
-Result<bool> YarnGarbage::Move(const HdfsEntry& entry, const std::string& collection) const {
-  const std::string from = StrCat(places_.staged, "/", entry.name), to = StrCat(collection, "/", entry.name);
+Result<bool> YarnGarbage::Move(const std::string& from, const std::string& collection) const {
+  const std::string to = StrCat(collection, "/", NameOf(from));
   const auto moved = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Rename(from, to, HdfsRename::kIfNew); });
   if (moved.ok() || !IsMissing(moved.error())) return moved;
   TRY_ASSIGN(const bool is_at_work, IsThere(collection));
@@ -255,7 +257,7 @@ Result<bool> YarnGarbage::Hold(const HdfsFiles& files) const {
   for (const HdfsEntry& collection : collections) TRY(Remove(StrCat(places_.collections, "/", collection.name)));
   for (const auto& [key, file] : files) {
     // This is the user's own hdfs:// file, which no collection removes.
-    if (!file.path.starts_with(places_.staged + "/")) continue;
+    if (!file.path.starts_with(places_.root + "/")) continue;
     const auto entry = hdfs_.Ask([&, path = file.path](HdfsCalls& calls) { return calls.GetEntry(path); });
     if (!entry.ok() && IsMissing(entry.error())) return false;
     TRY(entry);

@@ -34,7 +34,7 @@ Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster);
 //   jobs/<id>                 ended long ago: DELETE
 //   jobs/<id>                 without submission.json, an hour old: RENAME to jobs/.old-<id>, and back if it has
 //                             that file then
-//   staged/<name>             an hour old, and no job names it: RENAME into gc/<random>
+//   staged/<name>             an hour old, and no job names it: RENAME into gc/<random>. The same for programs/
 //   staged/.put-<random>      two days old, because an upload may take one day
 //   gc/<random>               a running collection; if an hour old, the collection has died
 //
@@ -88,7 +88,7 @@ class YarnGarbage {
   Status MoveUnneeded(const std::string& collection, Instant now, Garbage& garbage) const;
   Status RemoveDead(Instant now) const;
   Result<std::set<std::string>> NamesInUse(const Garbage& garbage) const;
-  Result<bool> Move(const hadoop::HdfsEntry& entry, const std::string& collection) const;
+  Result<bool> Move(const std::string& from, const std::string& collection) const;
   Status Remove(const std::string& path) const;
 
   const std::shared_ptr<HdfsCalls> calls_;

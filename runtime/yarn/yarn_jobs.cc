@@ -51,6 +51,7 @@ HdfsPlaces PlacesIn(const YarnCluster& cluster) {
   return {.root = root,
           .jobs = root + "/jobs",
           .staged = root + "/staged",
+          .programs = root + "/programs",
           .collections = root + "/gc",
           .requests = root + "/requests"};
 }
@@ -269,10 +270,8 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
   TRY_ASSIGN(const auto home, TonyHome());
   TRY(MakeFolder(home));
   std::vector<HdfsSource> sources = SelectSources(job.staged);
-  TRY_ASSIGN(HdfsSource executor, FileSource(kExecutorFile, SiblingProgram("tony-executor")));
-  TRY_ASSIGN(HdfsSource master, FileSource(kMasterFolder, SiblingProgram(kBundle)));
-  sources.push_back(std::move(executor));
-  sources.push_back(std::move(master));
+  TRY_ASSIGN(const HdfsSource executor, FileSource(kExecutorFile, SiblingProgram("tony-executor")));
+  TRY_ASSIGN(const HdfsSource master, FileSource(kMasterFolder, SiblingProgram(kBundle)));
   const std::string spec = ToJson(job.spec);
   const ScratchFile spec_file(home / StrCat(".spec-", RandomHex(8)));
   if (spec.size() > kLargestSpecInLaunch) {
@@ -280,11 +279,15 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
     TRY_ASSIGN(HdfsSource source, FileSource(kSpecFile, spec_file.path()));
     sources.push_back(std::move(source));
   }
-  const HdfsStore store{.hdfs = HdfsOptionsOf(cluster),
-                        .name_node = cluster.name_node,
-                        .folder = StagedFolder(cluster),
-                        .scratch = home};
+  HdfsStore store{.hdfs = HdfsOptionsOf(cluster),
+                  .name_node = cluster.name_node,
+                  .folder = StagedFolder(cluster),
+                  .scratch = home};
   TRY_ASSIGN(HdfsFiles files, SendToHdfs(store, sources, watch));
+  store.folder = PlacesIn(cluster).programs;
+  store.is_for_programs = true;
+  TRY_ASSIGN(HdfsFiles programs, SendToHdfs(store, {executor, master}, watch));
+  files.merge(programs);
   for (const auto& [key, file] : job.staged.remote) files[key] = ResourceOf(cluster, file);
   return files;
 }

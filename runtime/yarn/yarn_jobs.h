@@ -1,6 +1,7 @@
-// The places of a user's jobs in HDFS, all of them private to the user:
+// The places of a user's jobs in HDFS, all of them private to the user, except the programs:
 //
 //   <home>/.tony/staged                  the files of jobs, named by content: hdfs_staging.h
+//   <home>/.tony/programs                TonY's own programs for the nodes, named in the same way
 //   <home>/.tony/gc                      files that are being removed: yarn_garbage.h
 //   <home>/.tony/requests                jobs by request id: yarn_jobs.h
 //   <home>/.tony/checkpoint-folders      which job uses which folder: records/checkpoint_holder.h
@@ -35,7 +36,7 @@ namespace tony {
 
 struct HdfsPlaces {
   std::string root;  // "/user/eve/.tony": parent of these folders
-  std::string jobs, staged, collections, requests;
+  std::string jobs, staged, programs, collections, requests;
 };
 HdfsPlaces PlacesIn(const YarnCluster& cluster);
 std::string JobsFolder(const YarnCluster& cluster);

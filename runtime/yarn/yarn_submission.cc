@@ -128,8 +128,9 @@ void AddFile(const FileSpec& file, const std::string& whom, PlannedSteps& steps)
 
 Status AddShipped(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
   const std::string hdfs = StrCat("hdfs://", HdfsAuthority(cluster.name_node));
-  steps.push_back({"shipped", StrCat("to ", hdfs, StagedFolder(cluster),
-                                     ", where each file is stored once, under the hash of its content:")});
+  const HdfsPlaces places = PlacesIn(cluster);
+  steps.push_back({"shipped", StrCat("programs to ", hdfs, places.programs, ", and files to ", places.staged,
+                                     ", where each one is stored once, under the hash of its content:")});
   TRY(AddProgram("tony-yarn-am.tar.gz", steps));
   TRY(AddProgram("tony-executor", steps));
   if (!spec.src_dir.empty()) AddFile(SrcDirOf(spec), "each task", steps);

@@ -3,6 +3,7 @@ follow a job push fresh tokens, and a job without valid tokens waits for them.""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -15,6 +16,9 @@ from scenarios_takeover import alive, attempts, kill_leader, leads, masters
 LONGEST = int(site("dfs.namenode.delegation.token.max-lifetime")) / 1000  # seconds
 ONE = ("-conf", "tony.worker.instances=1")
 WAIT = f"while [ ! -e {WORK}/go ]; do sleep 0.1; done"
+
+NOTICE = WORK / "notice"
+KEEP_NOTICE = f"while [ ! -e {WORK}/go ]; do cp $TONY_NOTICE_FILE {NOTICE} 2>/dev/null; sleep 0.1; done"
 
 
 def go():
@@ -50,8 +54,11 @@ def wait_for_the_end_of_the_tokens(job):
 
 def begin_job_that_waits():
     """Starts a job whose tokens end, and whose AM dies after that, so that the next AM cannot lead."""
-    job, before = begin_unwatched("-executes", WAIT, *ONE)
+    job, before = begin_unwatched("-executes", KEEP_NOTICE, *ONE)
+    until(lambda: status(job).get("tokens_overdue") or left(job) < 0, "half of the tokens' life to pass")
+    must(left(job) > 0 and not NOTICE.exists(), "no warning in time", status(job))
     wait_for_the_end_of_the_tokens(job)
+    must("tokens for the cluster end" in NOTICE.read_text(encoding="utf-8"), "the task had no notice")
     kill_leader(job)
     until(lambda: masters(job)[1], f"another AM process of {job}")
     return job, before
@@ -83,6 +90,29 @@ def a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master():
     must("no fresh tokens" not in text, text)
     for task in before:
         succeeds(tony("logs", job, task), "listed True")
+    nothing_is_left_of(job)
+
+
+def forget_programs():
+    """Removes TonY's programs from the caches of the nodes, so that the next container needs them from HDFS."""
+    for found in [*CLUSTER.glob("node?/local/filecache/*"), *CLUSTER.glob("node?/local/usercache/*/filecache/*")]:
+        if any(".tar.gz" in name.name for name in found.iterdir()):
+            shutil.rmtree(found)
+
+
+def a_container_of_the_master_dies_after_the_first_tokens_have_ended():
+    """YARN starts the next AM container with the tokens of the submit, which only a node's own identity can replace."""
+    client, job = begin("-executes", WAIT, "-conf", "tony.worker.instances=2")
+    before = all_run(job)
+    time.sleep(1.2 * LONGEST)
+    forget_programs()
+    os.kill(masters(job)[0], signal.SIGKILL)
+    leads(job, 2001)
+    until(lambda: attempts(job) == before, "the tasks to be heard again")
+    must(left(job) > 0, "the tokens have ended", status(job))
+    go()
+    code, text = end(client)
+    must(code == 0, code, text)
     nothing_is_left_of(job)
 
 
@@ -151,6 +181,7 @@ def a_push_that_cannot_work_is_refused_in_one_line():
 
 
 TOGETHER = [a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master,
+            a_container_of_the_master_dies_after_the_first_tokens_have_ended,
             a_job_whose_tokens_have_ended_waits_for_fresh_ones,
             a_follower_that_comes_late_pushes_tokens_to_a_job_that_waits,
             tokens_reach_a_master_that_does_not_answer_through_the_job_folder,

@@ -103,6 +103,13 @@ TEST_F(MasterTokensTest, TheStatusShowsTheEndOfTheNewestTokens) {
   EXPECT_EQ(master_.ShowStatus().tokens_until, kNewer.until);
 }
 
+TEST_F(MasterTokensTest, TokensAreOverdueAfterHalfOfTheirLifeUntilFreshOnesArePushed) {
+  EXPECT_TRUE(RunUntil(loop_, [this] { return master_.ShowStatus().tokens_are_overdue; }));
+  const Instant now = RealClock().Now();
+  PushTo(master_, {ToMillis(now), now + std::chrono::hours(1), "fresh"});
+  EXPECT_FALSE(master_.ShowStatus().tokens_are_overdue);
+}
+
 class MasterWithoutTokensTest : public MasterTokensTest {
  protected:
   MasterWithoutTokensTest() : MasterTokensTest(ClusterTokens{}) {}

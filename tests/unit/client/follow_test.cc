@@ -451,7 +451,8 @@ class TokenPusherTest : public FollowTest {
   static Arbiter::TokenPush Fresh(Duration left) { return {{7, RealClock().Now() + left, "fresh"}, std::nullopt}; }
 
   std::atomic<int> pushes_ = 0;
-  TokenPusher pusher_{loop_, records_, launcher_, [this](const std::string& note) { notes_.push_back(note); }};
+  TokenPusher pusher_{loop_, records_, launcher_, [this](const std::string& note) { notes_.push_back(note); },
+                      Duration(0)};
 };
 
 TEST_F(TokenPusherTest, TokensForAMasterThatCannotBeReachedBecomeARecordOfTheJob) {
@@ -470,19 +471,31 @@ TEST_F(TokenPusherTest, AJobWithoutTokensGetsNone) {
   JobStatus status = Until(Duration(0));
   status.tokens_until.reset();
   Pushes(Fresh(Duration(60'000)));
-  pusher_.See(status);
+  pusher_.See(status, true);
   RunUntil(loop_, [this] { return pushes_ > 0; }, Duration(1500));
   EXPECT_EQ(pushes_, 0);
 }
 
 TEST_F(TokenPusherTest, FreshTokensArePushedAgainAndAgainUntilTheJobHasEnded) {
   Pushes(Fresh(Duration(0)));
-  pusher_.See(Until(Duration(0)));
+  pusher_.See(Until(Duration(0)), true);
   ASSERT_TRUE(RunUntil(loop_, [this] { return pushes_ == 2; })) << "a push a second, because the tokens end at once";
   EXPECT_TRUE(notes_.empty());
-  pusher_.See(Ended());
+  pusher_.See(Ended(), true);
   RunUntil(loop_, [this] { return pushes_ > 2; }, Duration(1500));
   EXPECT_EQ(pushes_, 2);
+}
+
+TEST_F(TokenPusherTest, TokensArePushedWithinSecondsIfNoMasterLeadsTheJob) {
+  Pushes(Fresh(std::chrono::hours(24)));
+  const JobStatus status = Until(std::chrono::hours(24));
+  pusher_.See(status, true);
+  pusher_.OnAmLost();
+  pusher_.See(status, true);
+  EXPECT_FALSE(RunUntil(loop_, [this] { return pushes_ > 0; }, Duration(1500))) << "the AM answers again";
+  pusher_.OnAmLost();
+  pusher_.See(status, false);
+  EXPECT_TRUE(RunUntil(loop_, [this] { return pushes_ > 0; }));
 }
 
 TEST_F(TokenPusherTest, AFailedPushIsReportedOnceAndRetried) {
@@ -490,7 +503,7 @@ TEST_F(TokenPusherTest, AFailedPushIsReportedOnceAndRetried) {
     return NotPermittedError("no ticket, try ", ++pushes_);
   };
   const JobStatus status = Until(Duration(4000));
-  pusher_.See(status);
+  pusher_.See(status, true);
   ASSERT_TRUE(RunUntil(loop_, [this] { return pushes_ == 2; }));
   EXPECT_EQ(notes_, std::vector<std::string>{StrCat("job ", records_.job().value,
                                                     " gets no fresh tokens, so it can use the cluster only until ",

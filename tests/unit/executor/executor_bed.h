@@ -81,7 +81,7 @@ class ExecutorBed {
   JobSpec spec;
   NamedPorts ports;
   bool sends_log_excerpts = false;
-  int64_t tokens = 0;  // number of the cluster's tokens
+  ClusterTokens tokens;
   std::function<Status(const ClusterTokens&)> replace_tokens;
   EventLoop loop;
   FakeAm am{loop};

@@ -318,7 +318,7 @@ TEST(ExecutorTokensTest, NewerTokensOfTheClusterReplaceTheOldOnesOnce) {
   ExecutorBed bed{"python3 train.py"};
   FakeProcessRunner processes{bed.loop};
   std::vector<int64_t> replaced;
-  bed.tokens = 5;
+  bed.tokens = {5, {}};
   bed.replace_tokens = [&](const ClusterTokens& tokens) {
     replaced.push_back(tokens.number);
     return tokens.number == 7 ? Status(Error{ErrorCode::kCannotWrite, "the disk is full"}) : Ok();
@@ -337,6 +337,20 @@ TEST(ExecutorTokensTest, NewerTokensOfTheClusterReplaceTheOldOnesOnce) {
   EXPECT_EQ(send(7), 7) << "the master does not send tokens again that cannot be stored";
   EXPECT_EQ(send(4), 7);
   EXPECT_THAT(replaced, testing::ElementsAre(6, 7));
+}
+
+TEST(ExecutorTokensTest, ATaskFindsANoticeBeforeItsTokensEndUntilFreshOnesCome) {
+  ExecutorBed bed{"python3 train.py"};
+  FakeProcessRunner processes{bed.loop};
+  const Instant now = RealClock().Now();
+  bed.tokens = {ToMillis(now - std::chrono::hours(1)), now + std::chrono::minutes(5)};
+  bed.replace_tokens = [](const ClusterTokens&) { return Ok(); };
+  ASSERT_TRUE(bed.Start(processes));
+  const auto notice = bed.InWork("tony-notice.json");
+  ASSERT_TRUE(bed.Until([&] { return std::filesystem::exists(notice); }));
+  EXPECT_THAT(*ReadFile(notice), testing::HasSubstr(ToIso8601(bed.tokens.until)));
+  EXPECT_TRUE(bed.Order({.tokens = ClusterTokens{ToMillis(now), now + std::chrono::hours(1), "fresh"}}));
+  EXPECT_TRUE(bed.Until([&] { return !std::filesystem::exists(notice); }));
 }
 
 }  // namespace

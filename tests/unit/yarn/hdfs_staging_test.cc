@@ -189,6 +189,42 @@ TEST_F(HdfsStagingTest, AStagingFolderReadableByOthersIsMadePrivate) {
   EXPECT_EQ(There([](auto& node) { return node.folders["/user/eve/staged"]; }), "0700");
 }
 
+class ProgramsStagingTest : public HdfsStagingTest {
+ protected:
+  ProgramsStagingTest() {
+    store_.folder = "/user/eve/.tony/programs";
+    store_.is_for_programs = true;
+  }
+  // Sends a program. `home` and `own` are the permissions of /user/eve and of /user/eve/.tony.
+  LocalResource SendProgram(const std::string& home, const std::string& own) {
+    There([&](auto& node) {
+      node.folders = {{"/", "755"}, {"/user", "755"}, {"/user/eve", home}, {"/user/eve/.tony", own}};
+      return 0;
+    });
+    return Must(Send({{"tony-am", "aa.tar.gz", Write("aa", "program")}})).at("tony-am");
+  }
+  std::map<std::string, std::string> Folders() {
+    return There([](auto& node) { return node.folders; });
+  }
+};
+
+TEST_F(ProgramsStagingTest, ProgramsArePublicIfOthersMayEnterTheUsersHome) {
+  EXPECT_EQ(SendProgram("755", "700").visibility, LocalResource::Visibility::kPublic);
+  EXPECT_EQ(Folders()["/user/eve/.tony"], "0701");
+  EXPECT_EQ(Folders()["/user/eve/.tony/programs"], "0711");
+  EXPECT_TRUE(There([](auto& node) {
+    return std::ranges::any_of(node.server().requests(), [](const ServedRequest& request) {
+      return request.target.find("op=CREATE") != std::string::npos &&
+             request.target.find("permission=0644") != std::string::npos;
+    });
+  }));
+}
+
+TEST_F(ProgramsStagingTest, ProgramsArePrivateIfOthersCannotEnterTheUsersHome) {
+  EXPECT_EQ(SendProgram("700", "700").visibility, LocalResource::Visibility::kPrivate);
+  EXPECT_EQ(Folders()["/user/eve"], "700");
+}
+
 TEST_F(HdfsStagingTest, AnHdfsAccessDenialIsQuotedInTheError) {
   There([](auto& node) {
     node.answers_all = hadoop::FakeNameNode::Refused(403, "AccessControlException", "Permission denied: user=eve");
@@ -229,13 +265,15 @@ TEST(HdfsFilesTest, TheFileListIsReadBackFromJson) {
                              .size = 8'000'000,
                              .modified = FromMillis(1700000000123),
                              .kind = LocalResource::Kind::kArchive,
-                             .visibility = LocalResource::Visibility::kPrivate}},
+                             .visibility = LocalResource::Visibility::kPublic}},
                            {"aa", {.scheme = "file", .path = "/x", .visibility = LocalResource::Visibility::kPrivate}}};
   const auto read = Must(HdfsFilesFromJson(ToJson(files)));
   EXPECT_EQ(ToJson(read), ToJson(files));
   EXPECT_EQ(read.at("tony-am").modified, FromMillis(1700000000123));
   EXPECT_EQ(read.at("tony-am").kind, LocalResource::Kind::kArchive);
+  EXPECT_EQ(read.at("tony-am").visibility, LocalResource::Visibility::kPublic);
   EXPECT_EQ(read.at("aa").kind, LocalResource::Kind::kFile);
+  EXPECT_EQ(read.at("aa").visibility, LocalResource::Visibility::kPrivate);
   EXPECT_EQ(HdfsFilesFromJson("{}").error().code, ErrorCode::kInvalid);
   EXPECT_THAT(HdfsFilesFromJson(R"({"schema":1,"files":[{"key":"a"}]})").error().message, HasSubstr("files[0].scheme"));
 }

@@ -211,7 +211,8 @@ TEST(YarnEndsTest, TheVerdictOfAJobIsMappedToTheFinalStatusOfTheYarnApplication)
 
 // ---- Garbage collection in a user's HDFS folder while others submit jobs: what is removed, and what stays.
 
-const HdfsPlaces kPlaces{"/u/.tony", "/u/.tony/jobs", "/u/.tony/staged", "/u/.tony/gc", "/u/.tony/requests"};
+const HdfsPlaces kPlaces{"/u/.tony",          "/u/.tony/jobs", "/u/.tony/staged",
+                         "/u/.tony/programs", "/u/.tony/gc",   "/u/.tony/requests"};
 constexpr const char* kOne = "application_1700000000000_0001";
 constexpr const char* kTwo = "application_1700000000000_0002";
 constexpr Duration kLongAgo = std::chrono::hours(100);
@@ -224,9 +225,9 @@ class GarbageBed {
     hdfs->now = FromMillis(0) + kLongAgo;
   }
   // Stages an entry with this age.
-  void Stage(const std::string& name, Duration age) {
+  void Stage(const std::string& name, Duration age, const std::string& folder = kPlaces.staged) {
     const Instant now = std::exchange(hdfs->now, hdfs->now - age);
-    EXPECT_TRUE(*hdfs->Create(kPlaces.staged + "/" + name, "bytes"));
+    EXPECT_TRUE(*hdfs->Create(folder + "/" + name, "bytes"));
     hdfs->now = now;
   }
   HdfsFiles FilesNamed(const std::vector<std::string>& names) {
@@ -328,6 +329,15 @@ TEST_F(YarnGarbageTest, UnfinishedJobsAndUnusedFilesAreRemovedOnlyAfterOneHour) 
   EXPECT_THAT(garbage.unfinished, ElementsAre(kOne, ".put-old"));
   EXPECT_THAT(NamesIn(kPlaces.staged), ElementsAre(".put-young", "young"));
   EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
+}
+
+TEST_F(YarnGarbageTest, ProgramsThatNoJobNeedsAreRemovedLikeStagedFiles) {
+  ASSERT_TRUE(hdfs->MakeFolders(kPlaces.programs).ok());
+  for (const char* name : {"old", "used"}) Stage(name, kLongAgo, kPlaces.programs);
+  Stage("used", kLongAgo);
+  AddJob(kOne, {"used"}, kLongAgo);
+  EXPECT_THAT(Collect().staged, ElementsAre("old"));
+  EXPECT_THAT(NamesIn(kPlaces.programs), ElementsAre("used"));
 }
 
 TEST_F(YarnGarbageTest, StagedFilesOfAJobThatIsBeingSubmittedAreNotRemoved) {
