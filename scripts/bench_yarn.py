@@ -40,6 +40,7 @@ LIMIT = 180  # seconds, for one job
 TICK = os.sysconf("SC_CLK_TCK")
 LOOKED_AT = 2  # runs of each for memory
 TUNED = {"TONY_HADOOP_HEARTBEAT_MS": "100"}
+SECURE = {"TONY_HADOOP_KERBEROS": "1", "TONY_HADOOP_HTTPS": "1", "TONY_HADOOP_RPC_PROTECTION": "privacy"}
 
 
 def fetch_shell():
@@ -113,6 +114,9 @@ class Tony:
     def __init__(self, programs, cluster, home):
         self.program, self.home = programs / "tony", home
         self.env = dict(os.environ, TONY_HOME=home, HOME=home, HADOOP_CONF_DIR=str(cluster.conf), HADOOP_USER_NAME="root")
+        kdc = cluster.folder / "kdc"
+        if kdc.exists():
+            self.env.update(KRB5_CONFIG=str(kdc / "krb5.conf"), KRB5CCNAME=str(kdc / "cache"))
 
     def command(self, tasks):
         return self.submit(tasks, " ".join(WORK))
@@ -325,12 +329,39 @@ def takeover(programs):
         yield from bench_takeover.step_rows(cluster, tony)
 
 
-PARTS_OF_YARN = ("shell", "tuned", "takeover", "tls")
+def untracked(cluster, side, tasks):
+    """Returns the seconds of a job, without the questions to the ResourceManager that a ticket would need."""
+    time.sleep(random.random())
+    with tempfile.TemporaryFile() as log:
+        began = time.monotonic()
+        code = start(side, tasks, log).wait(LIMIT)
+        took = time.monotonic() - began
+        check(side, tasks, code, log)
+    while cluster.container_processes():
+        time.sleep(0.2)
+    return took
+
+
+def secure(programs, sizes, runs):
+    with on_cluster(programs, {}) as (plain, tony), on_cluster(programs, SECURE) as (kerberos, secure_tony):
+        sides = {"without": (plain, tony), "with": (kerberos, secure_tony)}
+        for cluster, side in sides.values():
+            untracked(cluster, side, 1)  # uploads the programs
+        times = in_turns(sides, sizes, runs, lambda side, tasks: untracked(*side, tasks))
+        yield "| `tony submit`, Kerberos with privacy and HTTPS: start to exit of the client, s | " + " | ".join(map(str, sizes)) + " |"
+        yield "|---|" + "---|" * len(sizes)
+        for name in sides:
+            yield f"| {name} | " + " | ".join(cell(times[name, tasks], 2) for tasks in sizes) + " |"
+        cost = (statistics.median(times["with", tasks]) - statistics.median(times["without", tasks]) for tasks in sizes)
+        yield "| difference of the medians (aim: at most 1) | " + " | ".join(f"{one:.2f}" for one in cost) + " |"
+
+
+PARTS_OF_YARN = ("shell", "tuned", "takeover", "tls", "secure")
 
 
 def measure(programs, bench, sizes, runs, only):
     parts = zip(PARTS_OF_YARN, (beside_the_shell(programs, sizes, runs), tuned(programs, sizes, runs),
-                                takeover(programs), by_tls(bench)))
+                                takeover(programs), by_tls(bench), secure(programs, sizes, runs)))
     for name, lines in parts:
         if name in only:
             yield from lines

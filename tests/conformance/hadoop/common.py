@@ -91,6 +91,9 @@ def open_one_of(key, ids, path, **how):
     raise Failed(f"{key} is in no site file of {CLUSTER}")
 
 
+acting = {}  # variables of all clients of a scenario, in addition to the usual ones
+
+
 def environment(**more):
     return {
         "PATH": os.environ["PATH"],
@@ -99,6 +102,7 @@ def environment(**more):
         "HADOOP_CONF_DIR": str(CLUSTER / "conf"),
         "HADOOP_USER_NAME": "root",
         **(ticket_of("root") if KERBEROS else {}),
+        **acting,
         **more,
     }
 
