@@ -8,6 +8,24 @@ constexpr Duration kAnswerTime{100};
 
 }  // namespace
 
+void TokenRenewal::Begin(Instant until) {
+  until_ = until;
+  RenewAfter(UntilFreshTokens(until, RealClock().Now()));
+}
+
+void TokenRenewal::RenewAfter(Duration pause) {
+  timer_ = loop_.After(pause, [this] {
+    thread_.Do([this]() -> SideThread::Then {
+      return [this, fresh = fetch_()] {
+        const Status taken = fresh.ok() ? take_(*fresh) : fresh.status();
+        if (taken.ok()) return Begin(fresh->until);
+        LogWarn(StrCat("no fresh tokens of the cluster: ", taken.error().message));
+        RenewAfter(UntilRetry(until_, RealClock().Now()));
+      };
+    });
+  });
+}
+
 // NameNode and DataNode pass on the Java name of the exception, some of them within another exception's message.
 bool IsTokenRefused(const Error& error) {
   return error.code == ErrorCode::kNotPermitted && error.message.find("InvalidToken") != std::string::npos;

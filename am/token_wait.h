@@ -1,5 +1,6 @@
-// The calls that an AM answers while it cannot lead because the cluster refuses its tokens. Executors stay connected
-// and continue their tasks. Clients learn the reason, and may push fresh tokens.
+// An AM whose tokens of the cluster end: `TokenRenewal` fetches fresh tokens for an AM that has a keytab
+// (tony.yarn.keytab). `TokenWait` answers the calls of an AM that cannot lead because the cluster refuses its tokens.
+// Executors stay connected and continue their tasks. Clients learn the reason, and may push fresh tokens.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,30 @@
 #include "runtime/rpc/rpc_server.h"
 
 namespace tony::am {
+
+// Loop thread only, except `fetch`, which blocks and runs on another thread.
+class TokenRenewal {
+ public:
+  using Fetch = std::function<Result<ClusterTokens>()>;
+  using Take = std::function<Status(const ClusterTokens&)>;
+
+  TokenRenewal(EventLoop& loop, Fetch fetch, Take take)
+      : loop_(loop), fetch_(std::move(fetch)), take_(std::move(take)), thread_(loop) {}
+
+  // Renews tokens that end at `until`, again and again. A failure is logged and retried.
+  void Begin(Instant until);
+
+ private:
+  void RenewAfter(Duration pause);
+
+  EventLoop& loop_;
+  const Fetch fetch_;
+  const Take take_;
+  Instant until_{};
+  EventLoop::Timer timer_;
+  // This member is the last, so that its thread ends before the other members are destroyed.
+  SideThread thread_;
+};
 
 // Returns true for an error of HDFS that fresh tokens may cure: the token has ended, or the NameNode does not know it.
 bool IsTokenRefused(const Error& error);

@@ -263,6 +263,8 @@ class Master {
     opened.journal->SetSealCallback([this] { LeaveBecause(kSealed); });
     LookForSeal(calls, JournalOf(container_.cluster, records_.job()));
     if (container_.tokens.number > 0) LookForTokens(calls, master);
+    TokenRenewal renewal(loop_, FetchTokens(), [&](const ClusterTokens& fresh) { return master.TakeTokens(fresh); });
+    if (HasKeytab()) renewal.Begin(container_.tokens.until);
     TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(container_.launch.secrets.tls));
     TRY_ASSIGN(
         const auto server,
@@ -358,10 +360,15 @@ class Master {
                              .earlier = EarlierState(),
                              .save = SaveState,
                              .is_known = [](const ContainerId&) { return true; }});
+    TokenRenewal renewal(loop_, FetchTokens(), [this](const ClusterTokens& fresh) {
+      loop_.Stop();
+      return ReplaceTokens(container_.token_file, fresh);
+    });
+    if (HasKeytab()) renewal.Begin(container_.tokens.until);
     ShowLife();
     loop_.Run();
     if (!over_.empty()) return kAttemptIsOver;
-    return UnavailableError("a client has pushed fresh tokens; the next process leads the job with them");
+    return UnavailableError("the job has fresh tokens; the next process leads the job with them");
   }
 
   // Ends the application as failed, because no AM can lead this job. A client writes the job's final status later.
@@ -386,6 +393,11 @@ class Master {
   }
 
  private:
+  bool HasKeytab() const { return !container_.launch.keytab.empty() && container_.tokens.number > 0; }
+  TokenRenewal::Fetch FetchTokens() const {
+    return [cluster = container_.cluster] { return FreshTokens(cluster); };
+  }
+
   // Called by the AM with tokens that a client has pushed. Calls of HDFS read the token file each time.
   Status StoreTokens(const ClusterTokens& tokens) {
     TRY(AddTo(shipment_->credentials, tokens));
@@ -531,6 +543,7 @@ Result<int> Run(const LastWords& last_words) {
   }
   TRY_ASSIGN(const SupervisedProcess process, Supervise());
   TRY(ReadTokens(container));
+  if (!container.launch.keytab.empty()) TRY(UseKeytab(container.launch.keytab));
   EventLoop loop;
   // A client ends a job by a kill request. A NodeManager sends KILL after TERM anyway, so signals are ignored.
   const auto signals =

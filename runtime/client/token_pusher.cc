@@ -11,12 +11,8 @@ namespace tony {
 namespace {
 
 constexpr Duration kPushLimit{5000};
-constexpr Duration kShortestPause{1000};
-constexpr Duration kLongestRetry{60'000};
-// The pause between failed pushes when the job's tokens have ended. It spares the KDC until a user runs kinit.
-constexpr Duration kRetryAfterEnd{10'000};
-// The part of the tokens' remaining time after which the next ones are pushed.
-constexpr int kPartOfRest = 4;
+// The pause between pushes while no AM leads the job.
+constexpr Duration kWithoutAm{60'000};
 
 Result<TokensReply> PushToAm(const Arbiter& arbiter, const JobRecords& records, const Arbiter::TokenPush& push) {
   if (!push.am) return UnavailableError("job ", records.job().value, " has no application master now");
@@ -67,13 +63,13 @@ void TokenPusher::OnAmLost() {
 }
 
 void TokenPusher::PushInTime(Duration longest_without_am) {
-  const Duration pause = (until_ - RealClock().Now()) / kPartOfRest;
+  const Duration pause = UntilFreshTokens(until_, RealClock().Now());
   PushAfter(is_led_ ? pause : std::min(pause, longest_without_am));
 }
 
 void TokenPusher::PushAfter(Duration pause) {
   if (is_over_) return;
-  timer_ = loop_.After(std::max(pause, kShortestPause), [this] { Push(); });
+  timer_ = loop_.After(pause, [this] { Push(); });
 }
 
 void TokenPusher::Push() {
@@ -86,14 +82,13 @@ void TokenPusher::Take(const Result<std::optional<TokenPushResult>>& pushed) {
   if (pushed.ok() && *pushed) {
     is_told_ = false;
     until_ = (*pushed)->reply.until;
-    return PushInTime(kLongestRetry);
+    return PushInTime(kWithoutAm);
   }
   if (pushed.ok() || pushed.error().code == ErrorCode::kNotFound) return;
   if (!std::exchange(is_told_, true))
     on_note_(StrCat("job ", records_.job().value, " gets no fresh tokens, so it can use the cluster only until ",
                     ToIso8601(until_), ": ", pushed.error().message));
-  const Duration rest = until_ - RealClock().Now();
-  PushAfter(rest > Duration(0) ? std::min(rest / kPartOfRest, kLongestRetry) : kRetryAfterEnd);
+  PushAfter(UntilRetry(until_, RealClock().Now()));
 }
 
 }  // namespace tony

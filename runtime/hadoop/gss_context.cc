@@ -54,34 +54,60 @@ bool ReceiveAll(int socket, char* to, size_t size, Time end) {
   return true;
 }
 
-// A keytab is as good as a password.
-Status CheckKeytab() {
-  constexpr const char* kKeytab = "KRB5_CLIENT_KTNAME";
-  const char* value = std::getenv(kKeytab);
-  if (value == nullptr) return Ok();
-  std::string_view file = value;
-  constexpr std::string_view kFile = "FILE:";
-  if (file.starts_with(kFile)) file.remove_prefix(kFile.size());
-  struct stat status {};
-  if (stat(std::string(file).c_str(), &status) != 0 || (status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return Ok();
-  return NotPermittedError(kKeytab, ": other users have access to ", file, "; run chmod 600 ", file);
-}
+constexpr std::string_view kKeytab = "KRB5_CLIENT_KTNAME", kCache = "KRB5CCNAME";
 
-}  // namespace
-
-Result<std::unique_ptr<GssContext>> GssContext::Start(const std::string& target, Duration limit) {
-  TRY(CheckKeytab());
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return UnavailableError(kGssProgram, ": ", ErrnoText(errno));
-  UniqueFd own(ends[0]);
-  const UniqueFd other(ends[1]);
+// The program and its arguments. The bundle of an application master has the program's libraries.
+std::vector<std::string> WordsFor(const std::string& target) {
+  const std::string bundled = SiblingProgram("loader");
+  if (access(bundled.c_str(), X_OK) == 0)
+    return {bundled, "--library-path", SiblingProgram("lib"), SiblingProgram(StrCat("bin/", kGssProgram)), target};
   std::vector<std::string> words = {SiblingProgram(kGssProgram), target};
   // In an installation, this loader starts a dynamic program with the C library beside it, because the machine's C
   // library may be older than that of the build.
   const std::string loader = SiblingProgram(kGpuLoader);
   if (access(loader.c_str(), X_OK) == 0) words.insert(words.begin(), loader);
-  const auto pid = StartProgram(words, environ, {.input = other.get(), .output = other.get()});
+  return words;
+}
+
+// Returns the environment of this process, in which the keytab replaces the user's ticket and keytab, unless it is
+// empty.
+std::vector<std::string> EnvironmentWith(const std::string& keytab) {
+  std::vector<std::string> variables = OwnEnvironment();
+  if (keytab.empty()) return variables;
+  std::erase_if(variables, [](const std::string& variable) {
+    const std::string name = variable.substr(0, variable.find('='));
+    return name == kKeytab || name == kCache;
+  });
+  variables.push_back(StrCat(kKeytab, "=FILE:", keytab));
+  variables.push_back(StrCat(kCache, "=MEMORY:"));
+  return variables;
+}
+
+}  // namespace
+
+Status CheckKeytabFile(std::string_view from, std::string_view file) {
+  constexpr std::string_view kFile = "FILE:";
+  if (file.starts_with(kFile)) file.remove_prefix(kFile.size());
+  struct stat status {};
+  if (stat(std::string(file).c_str(), &status) != 0 || (status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return Ok();
+  return NotPermittedError(from, ": other users have access to ", file, "; run chmod 600 ", file);
+}
+
+Result<std::unique_ptr<GssContext>> GssContext::Start(const std::string& target, Duration limit,
+                                                      const std::string& keytab) {
+  const char* usual = std::getenv(std::string(kKeytab).c_str());
+  if (keytab.empty() && usual != nullptr) TRY(CheckKeytabFile(kKeytab, usual));
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return UnavailableError(kGssProgram, ": ", ErrnoText(errno));
+  UniqueFd own(ends[0]);
+  const UniqueFd other(ends[1]);
+  const std::vector<std::string> words = WordsFor(target);
+  std::vector<std::string> variables = EnvironmentWith(keytab);
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
+  const auto pid = StartProgram(words, environment.data(), {.input = other.get(), .output = other.get()});
   if (!pid.ok()) return UnavailableError(words[0], ": ", pid.error().message);
   return std::unique_ptr<GssContext>(new GssContext(std::move(own), *pid, limit));
 }

@@ -40,6 +40,10 @@ inline std::string GssMessage(char letter, std::string_view bytes) {
   return message.append(bytes);
 }
 
+// Returns kNotPermitted if other users have access to the keytab `file`, which is as good as a password. `from` names
+// the setting with the file.
+Status CheckKeytabFile(std::string_view from, std::string_view file);
+
 // Blocks, because Kerberos' library does. Errors: kNotPermitted if Kerberos refuses, for example because the user has
 // no ticket; kUnavailable if a retry may help, for example because the KDC does not answer, or if tony-gss does not
 // start. The message says what to do.
@@ -57,7 +61,9 @@ class GssContext {
 
   // `target` is a principal such as "rm/rm.example.org@EXAMPLE.ORG", or a service on a host: "HTTP@nn.example.org".
   // Each call may take `limit`.
-  static Result<std::unique_ptr<GssContext>> Start(const std::string& target, Duration limit);
+  // A `keytab`, if it is not empty, replaces the user's ticket and keytab.
+  static Result<std::unique_ptr<GssContext>> Start(const std::string& target, Duration limit,
+                                                   const std::string& keytab = "");
   ~GssContext();
   GssContext(const GssContext&) = delete;
 

@@ -2,6 +2,7 @@
 // fields; rpc/convert translates between the two.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,14 @@ struct ClusterTokens {
 
   Duration Life() const { return until - FromMillis(number); }
 };
+
+// Returns the time after which a program that renews tokens fetches fresh ones: a quarter of the tokens' rest.
+inline Duration UntilFreshTokens(Instant until, Instant now) { return std::max((until - now) / 4, Duration(200)); }
+// Returns the time after which such a program tries again after a failure. After the end of the tokens, the pause
+// spares the KDC until a user runs kinit.
+inline Duration UntilRetry(Instant until, Instant now) {
+  return until > now ? std::min(UntilFreshTokens(until, now), Duration(60'000)) : Duration(10'000);
+}
 
 // The answer to pushed tokens.
 struct TokensReply {

@@ -24,6 +24,7 @@
 
 namespace tony {
 
+inline constexpr char kKeytabKey[] = "tony.yarn.keytab";
 inline constexpr std::string_view kStartupTimeoutKey = "tony.am.startup-timeout";
 
 // The beginning of the verdict on a job whose AM started too late. On a cluster, the application's diagnostics contain
@@ -298,6 +299,8 @@ struct YarnSpec {
   // user. The format is Hadoop's: users separated by commas, a blank, then groups separated by commas. "*" means
   // everybody.
   std::string view_acl, modify_acl;
+  // The path of the keytab that the AM gets, on the machine of the submit. Empty: none.
+  std::string keytab;
   // The address of TonY's portal, e.g. "https://portal.example.org:19886". YARN links a finished application to the
   // portal. Empty: YARN links it to the ResourceManager's own page of the application.
   std::string portal_url;

@@ -121,7 +121,7 @@ Result<std::string> PortalUrl(const PropertyValues& values) {
 
 // Reads the settings for YARN. As in TonY, tony.am.* is for the only task of a job without roles, and for the AM of
 // other jobs. TonY's defaults of these keys are made for a JVM, so the AM does not use them.
-Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
+Result<YarnSpec> ParseYarn(const PropertyValues& values, const std::filesystem::path& directory, bool single_task) {
   YarnSpec yarn;
   if (SchedulerOf(values) != kYarnScheduler) return yarn;
   yarn.queue = std::string(Trim(values.Text(kQueue)));
@@ -136,6 +136,8 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   if (yarn.am_node_label.empty()) yarn.am_node_label = yarn.node_label;
   TRY_ASSIGN(yarn.view_acl, AclText(values, "tony.yarn.view-acl"));
   TRY_ASSIGN(yarn.modify_acl, AclText(values, "tony.yarn.modify-acl"));
+  TRY_ASSIGN(yarn.keytab, YarnText(values, kKeytabKey));
+  if (!yarn.keytab.empty()) yarn.keytab = AbsolutePath(yarn.keytab, directory);
   TRY_ASSIGN(yarn.portal_url, PortalUrl(values));
   if (!single_task && values.Has("tony.am.memory")) {
     TRY_ASSIGN(yarn.am_memory_mb, values.MemoryMb("tony.am.memory"));
@@ -295,7 +297,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   take(ParseName(values), spec.name);
   take(ParseTags(values), spec.tags);
   spec.scheduler = SchedulerOf(values);
-  take(ParseYarn(values, roles.single_task), spec.yarn);
+  take(ParseYarn(values, directory, roles.single_task), spec.yarn);
   ParsedEnvironment environment;
   take(ParseEnvironment(values, parsed.warnings), environment);
   spec.execution_env = std::move(environment.execution);

@@ -1,6 +1,11 @@
 #include "runtime/yarn/cluster_login.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -83,8 +88,12 @@ Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string
   return token;
 }
 
+hadoop::RpcIdentity TicketFor(const YarnCluster& cluster) {
+  return hadoop::KerberosUser{cluster.rm_principal, VariableText(kProxyUser)};
+}
+
 Result<hadoop::Token> NewRmToken(const YarnCluster& cluster, const std::string& renewer) {
-  TRY_ASSIGN(hadoop::Token token, RmCalls(cluster, kLoginLimits.stalled).NewToken(renewer));
+  TRY_ASSIGN(hadoop::Token token, RmCalls(cluster, kLoginLimits.stalled, TicketFor(cluster)).NewToken(renewer));
   token.service = ToText(cluster.rms);
   return token;
 }
@@ -127,7 +136,7 @@ Result<hadoop::RpcIdentity> RmIdentityOf(const YarnCluster& cluster) {
   if (cluster.rm_principal.empty()) return hadoop::RpcIdentity(hadoop::SimpleUser{cluster.user});
   TRY_ASSIGN(const Tokens tokens, TokensOfFile());
   if (auto token = TokenOfKind(tokens, hadoop::kRmTokenKind)) return hadoop::RpcIdentity(*std::move(token));
-  return hadoop::RpcIdentity(hadoop::KerberosUser{cluster.rm_principal, VariableText(kProxyUser)});
+  return TicketFor(cluster);
 }
 
 Result<std::string> DescribeLogin() {
@@ -185,6 +194,36 @@ Result<ClusterTokens> FreshTokens(const YarnCluster& cluster) {
   TRY(AddTo(fresh, tokens));
   tokens.bytes = EncodeCredentials(fresh);
   return tokens;
+}
+
+Status CheckKeytab(const YarnCluster& cluster, const std::string& file) {
+  if (file.empty()) return Ok();
+  if (cluster.rm_principal.empty()) return InvalidError(kKeytabKey, ": the cluster has no Kerberos, so remove the key");
+  if (!VariableText(kProxyUser).empty())
+    return NotPermittedError(kKeytabKey, ": the tasks of user ", cluster.user, " could read this keytab of another ",
+                             "user (", kProxyUser, "), so remove the key; commands that follow the job push tokens");
+  const auto readable = ReadFile(file);
+  if (!readable.ok()) return Annotate(readable.error(), kKeytabKey);
+  TRY(hadoop::CheckKeytabFile(kKeytabKey, file));
+  const auto context = hadoop::GssContext::Start("HTTP@localhost", kLoginLimits.stalled, file);
+  const auto user = context.ok() ? (*context)->WhoAmI() : Result<hadoop::GssContext::User>(context.error());
+  if (!user.ok()) return Annotate(user.error(), StrCat(kKeytabKey, ": ", file));
+  const auto owner = OwnerOfTicket();
+  const bool is_owners = owner.ok() && owner->principal == user->principal;
+  if (is_owners || user->principal.substr(0, user->principal.find_first_of("/@")) == cluster.user) return Ok();
+  return NotPermittedError(kKeytabKey, ": ", file, " is a keytab of ", user->principal,
+                           ", and the job belongs to user ", cluster.user);
+}
+
+Status UseKeytab(const std::string& bytes) {
+  // The file has no name, so no other file of this container holds the keytab. It stays open for tony-gss.
+  const int file = memfd_create("keytab", MFD_CLOEXEC);
+  if (file < 0 || fchmod(file, 0600) != 0 ||
+      write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    return UnavailableError("the keytab cannot be kept in memory: ", ErrnoText(errno));
+  setenv("KRB5_CLIENT_KTNAME", StrCat("FILE:/proc/", getpid(), "/fd/", file).c_str(), 1);
+  setenv("KRB5CCNAME", "MEMORY:", 1);
+  return Ok();
 }
 
 }  // namespace tony

@@ -47,4 +47,12 @@ Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster);
 // renew tokens that come after the submit. kInvalid: the cluster has no Kerberos.
 Result<ClusterTokens> FreshTokens(const YarnCluster& cluster);
 
+// Checks the keytab of a job, which its AM uses to get fresh tokens; "": none. kInvalid: the cluster has no Kerberos.
+// kNotPermitted: other users have access to the file, or it belongs to another user. Others: those of ReadFile().
+Status CheckKeytab(const YarnCluster& cluster, const std::string& file);
+
+// Makes this process use a keytab, given as the file's bytes, whenever it needs a ticket. Call it before other threads
+// start, because it sets variables of the environment.
+Status UseKeytab(const std::string& bytes);
+
 }  // namespace tony

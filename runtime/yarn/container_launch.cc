@@ -34,6 +34,7 @@ using Secrets = std::map<std::string, std::string>;
 constexpr const char* kOwnTls = "tony.tls";
 constexpr const char* kExecutorsTls = "tony.executor-tls";
 constexpr const char* kHttpsTrust = "tony.https-trust";
+constexpr const char* kKeytab = "tony.keytab";
 constexpr const char* kLeasePlace = "tony.lease-place";
 
 Error NotUsable(std::string_view alias, std::string_view why) {
@@ -149,6 +150,7 @@ void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch) {
   Add(credentials.secrets, launch.job, launch.secrets);
   AddTls(credentials.secrets, kExecutorsTls, launch.executors_tls);
   if (launch.https_trust) credentials.secrets[kHttpsTrust] = ToJson(*launch.https_trust);
+  if (!launch.keytab.empty()) credentials.secrets[kKeytab] = launch.keytab;
 }
 
 Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials) {
@@ -156,6 +158,7 @@ Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials) {
   TRY_ASSIGN(launch.job.value, Needed(credentials.secrets, "tony.job"));
   TRY_ASSIGN(launch.secrets, SecretsIn(credentials.secrets));
   launch.executors_tls = TlsIn(credentials.secrets, kExecutorsTls);
+  launch.keytab = Optional(credentials.secrets, kKeytab);
   if (credentials.secrets.contains(kHttpsTrust)) {
     TRY_ASSIGN(HttpTrust trust, Parsed(credentials.secrets, kHttpsTrust, HttpTrustFromJson));
     launch.https_trust = std::make_shared<const HttpTrust>(std::move(trust));

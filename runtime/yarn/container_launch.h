@@ -9,6 +9,7 @@
 //   tony.lease, tony.staged     the records am.lease and staged.json; paths of entries are names in that folder
 //   tony.lease-place            the place of the record am.lease (JSON); if missing, the executor cannot read am.lease
 //   tony.https-trust            which HTTPS servers the AM trusts (JSON); if missing, neither HDFS nor YARN has HTTPS
+//   tony.keytab                 the keytab with which the AM gets fresh tokens; if missing, clients push them
 //   tony.tls, tony.executor-tls TLS identities of this process, and of the executors that it starts: <alias>.ca,
 //                               .certificate, .key (PEM)
 //
@@ -114,6 +115,7 @@ struct MasterLaunch {
   TlsIdentity executors_tls;  // for executors that the AM starts
   // YarnCluster::trust.
   std::shared_ptr<const HttpTrust> https_trust = nullptr;
+  std::string keytab = {};  // the file's bytes; empty: none
 };
 void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch);
 Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials);

@@ -108,7 +108,7 @@ Result<LaunchContext> MakeMasterContext(const AmInputs& job) {
   LaunchContext context{.credentials = job.credentials};
   TRY(Ship(job.files, kMasterFolder, kMasterFolder, context));
   for (const StagedEntry& entry : job.staged) TRY(Ship(job.files, entry.path.filename().string(), entry.name, context));
-  AddTo(context.credentials, MasterLaunch{job.job, job.secrets, job.executors_tls, job.https_trust});
+  AddTo(context.credentials, MasterLaunch{job.job, job.secrets, job.executors_tls, job.https_trust, job.keytab});
   AddEnvironment(job.environment, context);
   context.environment["TONY_JOB_ID"] = job.job.value;
   const std::string place = StrCat("./", kMasterFolder);

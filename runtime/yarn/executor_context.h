@@ -60,6 +60,7 @@ struct AmInputs {
   JobSecrets secrets;
   TlsIdentity executors_tls;
   std::shared_ptr<const HttpTrust> https_trust = nullptr;  // YarnCluster::trust
+  std::string keytab = {};                                 // MasterLaunch::keytab
   // The entries of StagedFiles::am. The AM's folder has links to these entries, by their names.
   std::vector<StagedEntry> staged;
   // Must contain kMasterFolder, which is the bundle of the AM's program, and the entries of `staged`.

@@ -1,6 +1,6 @@
-// Reads logs from the pages of a container's node, by HTTP or HTTPS. A node shows a log while the container runs and for
-// some time afterwards. The node then removes the log (yarn.nodemanager.log.retain-seconds, 3 hours) or moves the log to
-// HDFS (log aggregation).
+// Reads logs from the pages of a container's node, by HTTP or HTTPS. A node shows a log while the container runs and
+// for some time afterwards. The node then removes the log (yarn.nodemanager.log.retain-seconds, 3 hours) or moves the
+// log to HDFS (log aggregation).
 #pragma once
 
 #include <functional>

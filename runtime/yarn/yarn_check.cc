@@ -101,6 +101,7 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
   if (const auto why = WhyNeverGranted(am, limits)) return InvalidError("tony.am: ", *why);
   if (const auto why = WhyNeverGranted(spec, limits)) return InvalidError(*why);
   TRY_ASSIGN(const QueueCheck queue, CheckYarnQueue(cluster, spec, made.id, purpose));
+  TRY(CheckKeytab(cluster, spec.yarn.keytab));
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec, queue.queue));
   // The address in the site files may not be that of a NameNode. An error kUnavailable therefore names the key of the

@@ -35,7 +35,8 @@ Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Ar
   const size_t first = active_rm;
   std::vector<std::string> failures;
   for (size_t asked = first; asked < first + rms.size(); ++asked) {
-    TRY_ASSIGN(const hadoop::RpcIdentity identity, RmIdentityOf(cluster_));
+    TRY_ASSIGN(const hadoop::RpcIdentity identity,
+               identity_ ? Result<hadoop::RpcIdentity>(*identity_) : RmIdentityOf(cluster_));
     EventLoop loop;
     HostResolver names(loop);
     hadoop::RmClient client(loop, names, {rms[asked % rms.size()]}, identity,

@@ -49,7 +49,9 @@ struct YarnCluster {
 // until the active one answers. Errors are those of RmClient.
 class RmCalls {
  public:
-  RmCalls(const YarnCluster& cluster, Duration limit) : cluster_(cluster), limit_(limit) {}
+  // `identity` replaces RmIdentityOf(cluster).
+  RmCalls(const YarnCluster& cluster, Duration limit, std::optional<hadoop::RpcIdentity> identity = std::nullopt)
+      : cluster_(cluster), limit_(limit), identity_(std::move(identity)) {}
 
   Result<hadoop::NewApplication> ReserveApplicationId() const;
   Status Submit(const hadoop::Submission& submission) const;
@@ -70,6 +72,7 @@ class RmCalls {
 
   const YarnCluster cluster_;
   const Duration limit_;
+  const std::optional<hadoop::RpcIdentity> identity_;
 };
 
 // Reads a cluster's site files. kInvalid names file and key: a value cannot be used, or requires a feature that is not

@@ -8,6 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/rpc_connection.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/os/files.h"
 #include "runtime/os/start_program.h"
 #include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/container_launch.h"
@@ -48,6 +49,9 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
                     .https_trust = cluster.trust,
                     .environment = {{kClusterVariable, ToText(cluster)}, {"HADOOP_USER_NAME", cluster.user}}};
   TRY_ASSIGN(shipment.credentials, TokensForJob(cluster));
+  if (!spec.yarn.keytab.empty()) {
+    TRY_ASSIGN(shipment.keytab, ReadFile(spec.yarn.keytab));
+  }
   TRY_ASSIGN(shipment.secrets.token, records.ReadToken());
   TRY_ASSIGN(shipment.secrets.of_tasks, records.ReadSecrets());
   TRY_ASSIGN(const JobCertificates certificates, ReadCertificates(records));
@@ -103,6 +107,8 @@ void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& ste
                " s, after which YARN ends the application if its application master has not ended it"));
   ask(StrCat("1 container of ", SizeText({.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores}),
              " for the application master", LabelText(spec.yarn.am_node_label)));
+  if (!spec.yarn.keytab.empty())
+    ask(StrCat("the application master gets the keytab ", spec.yarn.keytab, " in its container's credentials"));
   for (const RoleSpec& role : spec.roles)
     ask(StrCat(Counted(role.instances, "container"), " of ", SizeText(role.resources), " for role ", role.name,
                LabelText(role.node_label)));

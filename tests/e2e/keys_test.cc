@@ -179,6 +179,7 @@ hadoop
   tony.am.resource.disk=2 | /roles/0/resources={"disk":"2"} | tony.worker.instances=0
   tony.yarn.am-validity-interval=5 | /yarn/am_validity_interval_ms=5
   tony.yarn.gang-hold=5 | /yarn/gang_hold_ms=5
+  tony.yarn.keytab=/k | /yarn/keytab="/k"
   tony.yarn.modify-acl=ann | /yarn/modify_acl="ann"
   tony.yarn.priority=5 | /yarn/priority=5
   tony.yarn.queue=ml | /yarn/queue="ml"

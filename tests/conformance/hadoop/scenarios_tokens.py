@@ -9,7 +9,9 @@ import subprocess
 import time
 from datetime import datetime, timezone
 
-from common import CLUSTER, WORK, begin, end, must, nothing_is_left_of, parent_of, site, status, ticket_of, tony, until
+import common
+from common import (CLUSTER, WORK, begin, end, must, nothing_is_left_of, parent_of, site, status, submit, ticket_of, tony,
+                    until)
 from scenarios_kerberos import USE_TOKEN, refused, succeeds
 from scenarios_takeover import alive, attempts, kill_leader, leads, masters
 
@@ -170,6 +172,39 @@ def a_proxy_user_keeps_a_job_of_another_user_alive():
     must(code == 0, code, text)
 
 
+def a_job_with_a_keytab_needs_no_client():
+    """The AM gets fresh tokens with the keytab, also in a container that starts after the first tokens have ended."""
+    keytab = CLUSTER / "kdc/eve.keytab"
+    common.acting.update(ticket_of("eve"))
+    job, before = begin_unwatched("-executes", WAIT, *ONE, "-conf", f"tony.yarn.keytab={keytab}")
+    time.sleep(1.2 * LONGEST)
+    forget_programs()
+    os.kill(masters(job)[0], signal.SIGKILL)
+    leads(job, 2001)
+    time.sleep(LONGEST)
+    must(left(job) > 0 and not status(job).get("tokens_overdue"), status(job))
+    must(attempts(job) == before, before, attempts(job))
+    go()
+    succeeds(tony("wait", job), "SUCCEEDED")
+
+
+def a_keytab_that_the_master_must_not_have_is_refused_before_any_upload():
+    def with_keytab(file, **more):
+        return submit("-executes", "true", *ONE, "-conf", f"tony.yarn.keytab={file}", **more)
+
+    open_to_all = WORK / "open.keytab"
+    shutil.copy(CLUSTER / "kdc/eve.keytab", open_to_all)
+    open_to_all.chmod(0o644)
+    no_keytab = WORK / "no.keytab"
+    no_keytab.touch(0o600)
+    refused(with_keytab(CLUSTER / "kdc/eve.keytab"), 77, "is a keytab of eve@", "belongs to user root")
+    refused(with_keytab(open_to_all), 77, "tony.yarn.keytab: other users have access")
+    refused(with_keytab(WORK / "none.keytab"), 66, "tony.yarn.keytab: ", "none.keytab")
+    refused(with_keytab(no_keytab), 77, "tony.yarn.keytab: ")
+    refused(with_keytab(CLUSTER / "kdc/gateway.keytab", **ticket_of("gateway"), HADOOP_PROXY_USER="eve"), 77,
+            "tony.yarn.keytab: ", "HADOOP_PROXY_USER")
+
+
 def a_push_that_cannot_work_is_refused_in_one_line():
     job, _ = begin_unwatched("-executes", WAIT, *ONE)
     refused(tony("credentials", "push", job, KRB5CCNAME=f"{WORK}/no-cache"), 77, "run kinit")
@@ -186,6 +221,8 @@ TOGETHER = [a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master,
             a_follower_that_comes_late_pushes_tokens_to_a_job_that_waits,
             tokens_reach_a_master_that_does_not_answer_through_the_job_folder,
             a_proxy_user_keeps_a_job_of_another_user_alive,
+            a_job_with_a_keytab_needs_no_client,
+            a_keytab_that_the_master_must_not_have_is_refused_before_any_upload,
             a_push_that_cannot_work_is_refused_in_one_line]
 ALONE = []
 DEFAULT = []

@@ -121,6 +121,27 @@ TEST_F(MasterWithoutTokensTest, AJobOfAClusterWithoutKerberosRefusesTokens) {
   EXPECT_FALSE(master_.ShowStatus().tokens_until);
 }
 
+// ---- Tokens that the master fetches with a keytab.
+
+TEST(TokenRenewalTest, TokensAreFetchedAfterAQuarterOfTheirRestAndAgainAfterAFailure) {
+  EventLoop loop;
+  std::atomic<int> fetched = 0;
+  std::vector<int64_t> taken;
+  TokenRenewal renewal(
+      loop,
+      [&]() -> Result<ClusterTokens> {
+        if (++fetched == 1) return UnavailableError("no KDC");
+        return ClusterTokens{fetched, RealClock().Now() + Duration(100), "fresh"};
+      },
+      [&](const ClusterTokens& fresh) {
+        taken.push_back(fresh.number);
+        return Ok();
+      });
+  renewal.Begin(RealClock().Now() + Duration(800));
+  EXPECT_TRUE(RunUntil(loop, [&] { return taken.size() == 2; }));
+  EXPECT_THAT(taken, ElementsAre(2, 3));
+}
+
 // ---- A master that cannot lead because its tokens have ended.
 
 class TokenWaitTest : public testing::Test {

@@ -472,17 +472,17 @@ TEST_F(TokenPusherTest, AJobWithoutTokensGetsNone) {
   status.tokens_until.reset();
   Pushes(Fresh(Duration(60'000)));
   pusher_.See(status, true);
-  RunUntil(loop_, [this] { return pushes_ > 0; }, Duration(1500));
+  RunUntil(loop_, [this] { return pushes_ > 0; }, Duration(500));
   EXPECT_EQ(pushes_, 0);
 }
 
 TEST_F(TokenPusherTest, FreshTokensArePushedAgainAndAgainUntilTheJobHasEnded) {
   Pushes(Fresh(Duration(0)));
   pusher_.See(Until(Duration(0)), true);
-  ASSERT_TRUE(RunUntil(loop_, [this] { return pushes_ == 2; })) << "a push a second, because the tokens end at once";
+  ASSERT_TRUE(RunUntil(loop_, [this] { return pushes_ == 2; })) << "pushes follow each other, because the tokens end at once";
   EXPECT_TRUE(notes_.empty());
   pusher_.See(Ended(), true);
-  RunUntil(loop_, [this] { return pushes_ > 2; }, Duration(1500));
+  RunUntil(loop_, [this] { return pushes_ > 2; }, Duration(500));
   EXPECT_EQ(pushes_, 2);
 }
 
@@ -492,7 +492,7 @@ TEST_F(TokenPusherTest, TokensArePushedWithinSecondsIfNoMasterLeadsTheJob) {
   pusher_.See(status, true);
   pusher_.OnAmLost();
   pusher_.See(status, true);
-  EXPECT_FALSE(RunUntil(loop_, [this] { return pushes_ > 0; }, Duration(1500))) << "the AM answers again";
+  EXPECT_FALSE(RunUntil(loop_, [this] { return pushes_ > 0; }, Duration(500))) << "the AM answers again";
   pusher_.OnAmLost();
   pusher_.See(status, false);
   EXPECT_TRUE(RunUntil(loop_, [this] { return pushes_ > 0; }));
@@ -502,7 +502,7 @@ TEST_F(TokenPusherTest, AFailedPushIsReportedOnceAndRetried) {
   launcher_.on_push = [this]() -> Result<std::optional<Arbiter::TokenPush>> {
     return NotPermittedError("no ticket, try ", ++pushes_);
   };
-  const JobStatus status = Until(Duration(4000));
+  const JobStatus status = Until(Duration(800));
   pusher_.See(status, true);
   ASSERT_TRUE(RunUntil(loop_, [this] { return pushes_ == 2; }));
   EXPECT_EQ(notes_, std::vector<std::string>{StrCat("job ", records_.job().value,

@@ -109,6 +109,7 @@ TEST(ContainerLaunchTest, RandomlyDamagedLaunchCredentialsDoNotCrashTheReader) {
 TEST(MasterLaunchTest, LaunchDataOfAMasterIsReadBackFromTheMastersCredentials) {
   MasterLaunch launch{{"application_1_0001"}, Launch().secrets, {"ca", "other", "other key"}};
   launch.https_trust = std::make_shared<const HttpTrust>(HttpTrust{"PEM", "trust.jks", false});
+  launch.keytab = std::string("\5\2\0k", 4);
   Credentials credentials;
   AddTo(credentials, launch);
   const auto read = Must(MasterLaunchIn(credentials));
@@ -117,6 +118,7 @@ TEST(MasterLaunchTest, LaunchDataOfAMasterIsReadBackFromTheMastersCredentials) {
   EXPECT_EQ(read.executors_tls, launch.executors_tls);
   ASSERT_TRUE(read.https_trust);
   EXPECT_EQ(*read.https_trust, *launch.https_trust);
+  EXPECT_EQ(read.keytab, launch.keytab);
   EXPECT_FALSE(MasterLaunchIn({}).ok());
 }
 
