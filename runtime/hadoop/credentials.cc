@@ -266,6 +266,13 @@ std::optional<TokenDates> DatesOf(const Token& token) {
   return TokenDates{FromMillis(*issued), FromMillis(*longest)};
 }
 
+std::optional<std::string> OwnerOf(const Token& token) {
+  ByteReader from(token.identifier);
+  const auto owner = from.Byte() ? from.VintBytes() : std::nullopt;
+  if (!owner || owner->empty()) return std::nullopt;
+  return std::string(*owner);
+}
+
 std::string TextOf(const Token& token) {
   std::string bytes;
   for (const std::string& part : {token.identifier, token.password, token.kind, token.service})

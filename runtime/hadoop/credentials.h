@@ -82,6 +82,10 @@ struct TokenDates {
 // its identifier is malformed.
 std::optional<TokenDates> DatesOf(const Token& token);
 
+// Returns the user for whom a delegation token was made: a principal, or the name of an impersonated user. nullopt: its
+// identifier is malformed.
+std::optional<std::string> OwnerOf(const Token& token);
+
 // Returns the token as text of letters, digits, "-" and "_", in which web servers send and receive it
 // (Token.encodeToUrlString).
 std::string TextOf(const Token& token);

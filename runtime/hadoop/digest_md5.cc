@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/base/check.h"
 #include "runtime/base/secret.h"
 #include "runtime/base/strings.h"
 
@@ -99,7 +101,8 @@ Result<std::string> ChooseQop(const Directives& directives) {
     if (has_cipher && Lists(offered->second, qop)) return qop;
   }
   return NotPermittedError("the server demands the protection ", offered->second,
-                           " (hadoop.rpc.protection); only auth, auth-int, and auth-conf with 3des are supported");
+                           " (hadoop.rpc.protection, dfs.data.transfer.protection); only auth, auth-int, and auth-conf "
+                           "with 3des are supported");
 }
 
 }  // namespace
@@ -118,7 +121,7 @@ Result<DigestProofs> ProveDigest(const DigestInput& in) {
   return DigestProofs{std::move(client), std::move(server), std::move(session)};
 }
 
-Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge, const std::string& uri,
+Result<DigestAnswer> AnswerDigest(const DigestLogin& login, std::string_view challenge, const std::string& uri,
                                   const std::string& client_nonce) {
   TRY_ASSIGN(const Directives directives, ParseDirectives(challenge));
   const auto value = [&](const char* name) {
@@ -129,8 +132,8 @@ Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge
   if (value("algorithm") != "md5-sess")
     return BadChallenge(StrCat("the algorithm is \"", value("algorithm"), "\", expected md5-sess"));
   TRY_ASSIGN(const std::string qop, ChooseQop(directives));
-  const DigestInput input{.user = Base64(token.identifier),
-                          .password = Base64(token.password),
+  const DigestInput input{.user = login.user,
+                          .password = login.password,
                           .realm = value("realm"),
                           .nonce = value("nonce"),
                           .client_nonce = client_nonce,
@@ -158,14 +161,14 @@ namespace {
 
 class DigestMechanism : public SaslMechanism {
  public:
-  DigestMechanism(Token token, std::string client_nonce)
-      : token_(std::move(token)), client_nonce_(std::move(client_nonce)) {}
+  DigestMechanism(DigestLogin login, std::string client_nonce)
+      : login_(std::move(login)), client_nonce_(std::move(client_nonce)) {}
 
   const SaslMethod& method() const override { return method_; }
 
   Result<std::string> Begin(const wire::RpcSasl::SaslAuth& offer) override {
-    TRY_ASSIGN(answer_, AnswerDigest(token_, offer.challenge(), StrCat(offer.protocol(), "/", offer.serverid()),
-                                     client_nonce_));
+    TRY_ASSIGN(answer_,
+               AnswerDigest(login_, offer.challenge(), StrCat(offer.protocol(), "/", offer.serverid()), client_nonce_));
     return answer_.response;
   }
 
@@ -180,7 +183,7 @@ class DigestMechanism : public SaslMechanism {
 
  private:
   const SaslMethod method_{"TOKEN", "DIGEST-MD5", "token"};
-  const Token token_;
+  const DigestLogin login_;
   const std::string client_nonce_;
   DigestAnswer answer_;
 };
@@ -329,8 +332,16 @@ class DigestLayer : public SaslLayer {
 
 }  // namespace
 
-std::unique_ptr<SaslMechanism> MakeDigestMechanism(Token token, std::string client_nonce) {
-  return std::make_unique<DigestMechanism>(std::move(token), std::move(client_nonce));
+DigestLogin LoginOf(const Token& token) { return {Base64(token.identifier), Base64(token.password)}; }
+
+std::string NewClientNonce() {
+  std::array<char, 16> bytes;
+  CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return Base64({bytes.data(), bytes.size()});
+}
+
+std::unique_ptr<SaslMechanism> MakeDigestMechanism(DigestLogin login, std::string client_nonce) {
+  return std::make_unique<DigestMechanism>(std::move(login), std::move(client_nonce));
 }
 
 Result<std::unique_ptr<SaslLayer>> MakeDigestLayer(std::string_view session_key, std::string_view qop,

@@ -1,5 +1,4 @@
-// DIGEST-MD5 (RFC 2831) as Hadoop uses it to check a token, and to protect the messages after that. User and password
-// are the token's identifier and password in base64. Pure, except for the layers, which count messages. Only
+// DIGEST-MD5 (RFC 2831) as Hadoop uses it to check a token, and to protect the messages after that. Pure, except for the layers, which count messages. Only
 // digest_md5.cc uses OpenSSL, which may refuse MD5 or 3DES on a machine, as in FIPS mode: kInternal.
 //
 //   hadoop.rpc.protection   quality of protection (qop)   each message after the exchange
@@ -18,8 +17,15 @@
 
 namespace tony::hadoop {
 
+struct DigestLogin {
+  std::string user;
+  std::string password;
+};
+DigestLogin LoginOf(const Token& token);  // identifier and password in base64
+
 // `client_nonce` must be printable and must never have been used before.
-std::unique_ptr<SaslMechanism> MakeDigestMechanism(Token token, std::string client_nonce);
+std::unique_ptr<SaslMechanism> MakeDigestMechanism(DigestLogin login, std::string client_nonce);
+std::string NewClientNonce();
 
 struct DigestInput {
   std::string user;
@@ -48,7 +54,7 @@ struct DigestAnswer {
 };
 // Answers a challenge of the server with the weakest protection that the server accepts. kInvalid: the challenge is
 // malformed or names another algorithm. kNotPermitted: the server demands a protection or cipher that is not supported.
-Result<DigestAnswer> AnswerDigest(const Token& token, std::string_view challenge, const std::string& uri,
+Result<DigestAnswer> AnswerDigest(const DigestLogin& login, std::string_view challenge, const std::string& uri,
                                   const std::string& client_nonce);
 
 // Returns the layer of one side of a connection. Null if `qop` is "auth".

@@ -25,6 +25,7 @@ constexpr Default kDefaults[] = {
     {"fs.defaultFS", "file:///", "core-default.xml"},
     {"hadoop.security.authentication", "simple", "core-default.xml"},
     {"hadoop.rpc.protection", "authentication", "core-default.xml"},
+    {"hadoop.security.auth_to_local", "DEFAULT", "core-default.xml"},
     {"dfs.user.home.dir.prefix", "/user", "hdfs-default.xml"},
     {"dfs.webhdfs.enabled", "true", "hdfs-default.xml"},
     {"yarn.resourcemanager.hostname", "0.0.0.0", "yarn-default.xml"},
@@ -264,6 +265,7 @@ Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site) {
     for (const std::string& suffix : suffixes) {
       TRY_ASSIGN(const Endpoint rpc, site.Address("dfs.namenode.rpc-address" + suffix, kNameNodePort));
       TRY_ASSIGN(const Endpoint web, HdfsWeb(site, suffix, rpc.host, has_https));
+      hdfs.rpcs.push_back(rpc);
       hdfs.webs.push_back(web);
     }
     return hdfs;
@@ -273,7 +275,7 @@ Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site) {
     return InvalidError(value ? value->origin : "core-site.xml", ": ", kKey, " is \"", text,
                         "\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
   TRY_ASSIGN(const Endpoint web, HdfsWeb(site, "", name_node->host, has_https));
-  return DefaultHdfs{*name_node, {web}, has_https};
+  return DefaultHdfs{*name_node, {*name_node}, {web}, has_https};
 }
 
 }  // namespace tony::hadoop

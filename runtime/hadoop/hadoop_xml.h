@@ -75,8 +75,8 @@ Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& s
 struct DefaultHdfs {
   // The host and port of the NameNode, or the logical name of several NameNodes (dfs.nameservices) with port -1.
   Endpoint authority;
-  // The addresses of the NameNodes' web servers, which serve WebHDFS.
-  std::vector<Endpoint> webs;
+  // The addresses of the NameNodes' RPC servers, and of their web servers, which serve WebHDFS.
+  std::vector<Endpoint> rpcs, webs;
   // dfs.http.policy is HTTPS_ONLY, so `webs` are HTTPS servers.
   bool has_https = false;
 };

@@ -1,7 +1,6 @@
 #include "runtime/hadoop/rpc_connection.h"
 
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -79,6 +78,10 @@ bool IsException(const RpcFailure& failure, std::string_view name) {
   return ShortName(failure.exception_class) == name;
 }
 
+bool IsStandby(const RpcFailure& failure) {
+  return IsException(failure, "StandbyException") || IsException(failure, "RetriableException");
+}
+
 bool IsFinal(const RpcFailure& failure) {
   const ErrorCode code = CodeOf(failure);
   return code == ErrorCode::kNotPermitted || code == ErrorCode::kInternal;
@@ -119,7 +122,7 @@ RpcFailure FailureOf(const Error& error) {
 // Returns the proof of an identity for one connection. Null: the server believes the name.
 std::unique_ptr<SaslMechanism> MechanismFor(const RpcIdentity& identity, const std::string& host, Duration limit) {
   if (const auto* user = std::get_if<KerberosUser>(&identity)) return MakeGssMechanism(user->server, host, limit);
-  if (const auto* token = std::get_if<Token>(&identity)) return MakeDigestMechanism(*token, Base64(RandomBytes()));
+  if (const auto* token = std::get_if<Token>(&identity)) return MakeDigestMechanism(LoginOf(*token), NewClientNonce());
   return nullptr;
 }
 
@@ -138,12 +141,6 @@ RpcFailure ExceptionIn(const wire::RpcResponseHeader& header) {
   const bool fatal = header.status() == wire::RpcResponseHeader::FATAL;
   return {fatal ? RpcFailure::Kind::kRefused : RpcFailure::Kind::kAnswered, header.exceptionclassname(),
           FirstLine(header.errormsg())};
-}
-
-int ConnectError(const UniqueFd& socket) {
-  int error = 0;
-  socklen_t size = sizeof error;
-  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
 }  // namespace
@@ -174,6 +171,9 @@ void RpcConnection::Call(const std::string& method, std::string request, OnReply
     return PostReply(std::move(done), RpcFailure{RpcFailure::Kind::kProtocolError, "",
                                                  StrCat("a request of ", request.size(), " bytes is too long")});
   }
+  // The loop may have been idle, so that it has not noticed the end of the connection.
+  if (stage_ == Stage::kOpen && open_calls_.empty() && frames_->IsClosedByPeer())
+    Drop(Lost("the server closed the connection"));
   last_call_ = (last_call_ + 1) & INT32_MAX;
   const auto late = [this, method] { Drop(Late(StrCat("no answer to ", method), limits_.call)); };
   open_calls_[last_call_] = {std::move(done), loop_.After(limits_.call, late)};
@@ -209,8 +209,7 @@ Result<std::string> RpcConnection::Wrap(std::string_view bytes) {
 // Returns the failure for a missing answer. If the host's name is not resolved yet, the message names that step
 // instead, because the Hadoop server did not cause the delay.
 RpcFailure RpcConnection::Late(const std::string& what, Duration limit) const {
-  const std::string missing =
-      stage_ == Stage::kResolving ? StrCat("resolve ", address().host, ": no answer") : what;
+  const std::string missing = stage_ == Stage::kResolving ? StrCat("resolve ", address().host, ": no answer") : what;
   return Lost(StrCat(missing, " within ", limit.count(), " ms"));
 }
 
@@ -311,13 +310,13 @@ void RpcConnection::TakeAnswer(const RpcResponse& response) {
   if (call == open_calls_.end())
     return Drop(
         ProtocolFailure(StrCat("the server answered call ", response.call_id, ", which this client did not make")));
-  // Other calls of a server in standby would fail, too.
-  if (response.header.status() != wire::RpcResponseHeader::SUCCESS) {
-    const RpcFailure failure = ExceptionIn(response.header);
-    if (IsException(failure, "StandbyException")) return Drop(failure);
-  }
-  const OnReply done = std::move(call->second.done);
+  OnReply done = std::move(call->second.done);
   open_calls_.erase(call);
+  // Later calls would fail, too. A server may have executed the other open calls before it went into standby.
+  if (response.header.status() != wire::RpcResponseHeader::SUCCESS && IsStandby(ExceptionIn(response.header))) {
+    Drop(Lost("the server is in standby"), true);
+    return PostReply(std::move(done), ExceptionIn(response.header));
+  }
   if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {
     done(std::string(response.body));  // may destroy this object
   } else {
@@ -335,11 +334,13 @@ void RpcConnection::ArmPing() {
   });
 }
 
-void RpcConnection::Drop(const RpcFailure& why) {
+void RpcConnection::Drop(const RpcFailure& why, bool is_standby) {
   // This is a copy, because `why` may belong to a call, and all calls are destroyed below.
-  const RpcFailure last = why;
+  RpcFailure last = why;
+  last.is_unsent = stage_ != Stage::kOpen;
   // The server counts as failed, unless it has only closed an open connection that had no open calls.
-  if (stage_ != Stage::kOpen || !open_calls_.empty()) current_ = (current_ + 1) % server_.addresses.size();
+  if (stage_ != Stage::kOpen || !open_calls_.empty() || is_standby)
+    current_ = (current_ + 1) % server_.addresses.size();
   stage_ = Stage::kIdle;
   resolving_.reset();
   connected_.reset();

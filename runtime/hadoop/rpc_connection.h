@@ -40,10 +40,15 @@ struct RpcFailure {
   // an exception.
   std::string exception_class;
   std::string message;  // first line of the message
+  // The call was not sent, so the server has certainly not executed it.
+  bool is_unsent = false;
 };
 
 // Returns true if the exception's class has this name. `name` has no package.
 bool IsException(const RpcFailure& failure, std::string_view name);
+
+// Returns true if the server is in standby, or is still starting. It has not executed the call.
+bool IsStandby(const RpcFailure& failure);
 
 // Returns true if the server refuses every request of this client, so a retry would have the same result. Possible
 // reasons: the server does not speak this protocol, does not accept the client's identity, does not accept the client's
@@ -145,7 +150,7 @@ class RpcConnection {
   void Send(std::string bytes);
   void ArmPing();
   RpcFailure Late(const std::string& what, Duration limit) const;
-  void Drop(const RpcFailure& why);
+  void Drop(const RpcFailure& why, bool is_standby = false);
   void PostReply(OnReply done, Reply reply);
 
   EventLoop& loop_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <random>
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/aggregated_log.h"
@@ -11,11 +10,6 @@
 
 namespace tony::hadoop {
 namespace {
-
-// Limit of entries in a folder. Each entry takes about 300 bytes of memory.
-constexpr size_t kMostEntries = 200'000;
-// The slowest accepted rate of a transfer. The limit of a call grows by the time that its body takes at this rate.
-constexpr int64_t kLeastBytesPerMillisecond = 1 << 10;
 
 std::string OctalText(int permission) {
   std::string digits;
@@ -76,7 +70,7 @@ Result<std::string> LocationIn(const HttpResponse& response, const std::string& 
 // The handle of several calls that follow each other. It owns the call that is running.
 class WebHdfs::Steps : public EventLoop::Handle {
  public:
-  WebHdfs::Handle running;
+  Hdfs::Handle running;
   // The token of the call that is running, and the token that a NameNode has refused. Empty: none.
   std::string token, refused;
 };
@@ -103,7 +97,7 @@ Result<HttpCall> WebHdfs::CallFor(Steps& steps, const Operation& operation, cons
   return call;
 }
 
-WebHdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpResponse>> done) {
+Hdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpResponse>> done) {
   auto steps = std::make_unique<Steps>();
   AskNameNode(*steps, operation, options_.bases.size(), done);
   return steps;
@@ -149,7 +143,7 @@ void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries
 
 // A separate call finds the DataNode, because a client that follows redirects would first send the body to the
 // NameNode.
-WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done) {
+Hdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done) {
   auto steps = std::make_unique<Steps>();
   Operation locate = operation;
   locate.query.emplace_back("noredirect", "true");
@@ -167,7 +161,7 @@ WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, 
   return steps;
 }
 
-WebHdfs::Handle WebHdfs::SendBytes(const Operation& operation, HdfsBody body, Done<Result<HttpResponse>> done) {
+Hdfs::Handle WebHdfs::SendBytes(const Operation& operation, HdfsBody body, Done<Result<HttpResponse>> done) {
   HttpCall data;
   data.limits = options_.limits;
   data.limits.whole = options_.limits.whole + Duration(body.length() / kLeastBytesPerMillisecond);
@@ -178,7 +172,7 @@ WebHdfs::Handle WebHdfs::SendBytes(const Operation& operation, HdfsBody body, Do
   return AskDataNode(operation, std::move(data), std::move(done));
 }
 
-WebHdfs::Handle WebHdfs::MakeFolders(const std::string& path, int permission, Done<Status> done) {
+Hdfs::Handle WebHdfs::MakeFolders(const std::string& path, int permission, Done<Status> done) {
   const Operation operation{"PUT", "MKDIRS", path, {{"permission", OctalText(permission)}}};
   const auto parse = [](const HttpResponse& response) -> Result<bool> {
     TRY_ASSIGN(const bool made, BooleanIn(response.body));
@@ -189,86 +183,51 @@ WebHdfs::Handle WebHdfs::MakeFolders(const std::string& path, int permission, Do
   return Ask(operation, Parsing<bool>(operation.Subject(), true, parse, on_made));
 }
 
-WebHdfs::Handle WebHdfs::GetEntry(const std::string& path, Done<Result<HdfsEntry>> done) {
+Hdfs::Handle WebHdfs::GetEntry(const std::string& path, Done<Result<HdfsEntry>> done) {
   const Operation operation{"GET", "GETFILESTATUS", path, {}};
   const auto parse = [](const HttpResponse& response) { return EntryIn(response.body); };
   return Ask(operation, Parsing<HdfsEntry>(operation.Subject(), false, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done) {
+Hdfs::Handle WebHdfs::GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done) {
   Operation operation{"GET", "GETDELEGATIONTOKEN", "/", {{"renewer", renewer}}, true};
   if (!proxied.empty()) operation.query.emplace_back("doas", proxied);
   const auto parse = [](const HttpResponse& response) { return TokenIn(response.body); };
   return Ask(operation, Parsing<Token>(operation.Subject(), false, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::RenewToken(const Token& token, Done<Result<Instant>> done) {
+Hdfs::Handle WebHdfs::RenewToken(const Token& token, Done<Result<Instant>> done) {
   const Operation operation{"PUT", "RENEWDELEGATIONTOKEN", "/", {{"token", TextOf(token)}}, true};
   const auto parse = [](const HttpResponse& response) { return TimeIn(response.body); };
   return Ask(operation, Parsing<Instant>(operation.Subject(), true, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::GetHomeFolder(Done<Result<std::string>> done) {
+Hdfs::Handle WebHdfs::GetHomeFolder(Done<Result<std::string>> done) {
   const Operation operation{"GET", "GETHOMEDIRECTORY", "/", {}};
   const auto parse = [](const HttpResponse& response) { return TextIn(response.body, "Path"); };
   return Ask(operation, Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::CheckAccess(const std::string& path, const std::string& action, Done<Status> done) {
+Hdfs::Handle WebHdfs::CheckAccess(const std::string& path, const std::string& action, Done<Status> done) {
   const Operation operation{"GET", "CHECKACCESS", path, {{"fsaction", action}}};
   return Ask(operation, Finishing(operation.Subject(), std::move(done)));
 }
 
-// Lists a folder: requests the entries after the last received one until none remain.
-class WebHdfs::Listing : public EventLoop::Handle {
- public:
-  Listing(WebHdfs& hdfs, std::string path, Done<Result<std::vector<HdfsEntry>>> done)
-      : hdfs_(hdfs), path_(std::move(path)), done_(std::move(done)) {
-    AskNext();
-  }
-
- private:
-  void AskNext() {
-    Operation operation{"GET", "LISTSTATUS_BATCH", path_, {}};
-    if (!entries_.empty()) {
+Hdfs::Handle WebHdfs::List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done) {
+  const auto ask = [this, path](const std::string& after, Done<Result<HdfsListing>> on_some) {
+    Operation operation{"GET", "LISTSTATUS_BATCH", path, {}};
+    if (!after.empty()) {
       // Hadoop calls the parameter `startAfter`, but version 3.5.0 reads only `startafter`, so both are sent.
-      operation.query.emplace_back("startAfter", entries_.back().name);
-      operation.query.emplace_back("startafter", entries_.back().name);
+      operation.query.emplace_back("startAfter", after);
+      operation.query.emplace_back("startafter", after);
     }
     const auto parse = [](const HttpResponse& response) { return ListingIn(response.body); };
-    const Done<Result<HdfsListing>> on_some = [this](const Result<HdfsListing>& some) { Take(some); };
-    running_ = hdfs_.Ask(operation, Parsing<HdfsListing>(operation.Subject(), false, parse, on_some));
-  }
-  void Take(const Result<HdfsListing>& some) {
-    // This is a copy, because the call may destroy this object.
-    const auto done = done_;
-    if (!some.ok()) return done(some.error());
-    const std::vector<HdfsEntry>& more = (*some).entries;
-    // The listing of a file is one entry without a name.
-    if (more.size() == 1 && more[0].name.empty()) return done(Failed("the path is not a folder"));
-    if (!entries_.empty() && !more.empty() && more[0].name == entries_[0].name)
-      return done(Failed("the server ignores startAfter and returns the first entries again"));
-    entries_.insert(entries_.end(), more.begin(), more.end());
-    if (entries_.size() > kMostEntries)
-      return done(Failed(StrCat("the folder has more than ", kMostEntries, " entries")));
-    if ((*some).remaining == 0 || more.empty()) return done(std::move(entries_));
-    AskNext();
-  }
-  Error Failed(std::string_view why) const { return InvalidError(path_, ": ", why); }
-
-  WebHdfs& hdfs_;
-  std::string path_;
-  Done<Result<std::vector<HdfsEntry>>> done_;
-  std::vector<HdfsEntry> entries_;
-  WebHdfs::Handle running_;
-};
-
-WebHdfs::Handle WebHdfs::List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done) {
-  return std::make_unique<Listing>(*this, path, std::move(done));
+    return Ask(operation, Parsing<HdfsListing>(operation.Subject(), false, parse, std::move(on_some)));
+  };
+  return ListAll(path, ask, std::move(done));
 }
 
-WebHdfs::Handle WebHdfs::Create(const std::string& path, HdfsBody body, const HdfsCreation& how,
-                                Done<Result<bool>> done) {
+Hdfs::Handle WebHdfs::Create(const std::string& path, HdfsBody body, const HdfsCreation& how, Done<Result<bool>> done) {
   const Operation operation{"PUT",
                             "CREATE",
                             path,
@@ -278,12 +237,12 @@ WebHdfs::Handle WebHdfs::Create(const std::string& path, HdfsBody body, const Hd
   return SendBytes(operation, std::move(body), Creating(operation.Subject(), std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::Append(const std::string& path, HdfsBody body, Done<Status> done) {
+Hdfs::Handle WebHdfs::Append(const std::string& path, HdfsBody body, Done<Status> done) {
   const Operation operation{"POST", "APPEND", path, {}};
   return SendBytes(operation, std::move(body), Finishing(operation.Subject(), std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done) {
+Hdfs::Handle WebHdfs::Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done) {
   const Operation operation{"GET", "OPEN", path, {{"offset", StrCat(offset)}, {"length", StrCat(length)}}};
   HttpCall data;
   data.limits = options_.limits;
@@ -294,8 +253,7 @@ WebHdfs::Handle WebHdfs::Read(const std::string& path, int64_t offset, int64_t l
 
 // Options are always sent. Without them, HDFS would move `from` into an existing folder `to`. With them, the answer is
 // empty or an exception.
-WebHdfs::Handle WebHdfs::Rename(const std::string& from, const std::string& to, HdfsRename how,
-                                Done<Result<bool>> done) {
+Hdfs::Handle WebHdfs::Rename(const std::string& from, const std::string& to, HdfsRename how, Done<Result<bool>> done) {
   const char* options = how == HdfsRename::kIfNew ? "NONE" : "OVERWRITE";
   const Operation operation{"PUT", "RENAME", from, {{"destination", to}, {"renameoptions", options}}};
   if (how == HdfsRename::kIfNew) return Ask(operation, Creating(operation.Subject(), std::move(done)));
@@ -303,108 +261,29 @@ WebHdfs::Handle WebHdfs::Rename(const std::string& from, const std::string& to, 
   return Ask(operation, Parsing<bool>(operation.Subject(), true, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::Remove(const std::string& path, Done<Result<bool>> done) {
+Hdfs::Handle WebHdfs::Remove(const std::string& path, Done<Result<bool>> done) {
   const Operation operation{"DELETE", "DELETE", path, {{"recursive", "true"}}};
   const auto parse = [](const HttpResponse& response) { return BooleanIn(response.body); };
   return Ask(operation, Parsing<bool>(operation.Subject(), true, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::SetPermission(const std::string& path, int permission, Done<Status> done) {
+Hdfs::Handle WebHdfs::SetPermission(const std::string& path, int permission, Done<Status> done) {
   const Operation operation{"PUT", "SETPERMISSION", path, {{"permission", OctalText(permission)}}};
   return Ask(operation, Finishing(operation.Subject(), std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::SetXattr(const std::string& path, const std::string& name, std::string_view value,
-                                  HdfsXattr how, Done<Result<bool>> done) {
+Hdfs::Handle WebHdfs::SetXattr(const std::string& path, const std::string& name, std::string_view value, HdfsXattr how,
+                               Done<Result<bool>> done) {
   Operation operation{"PUT", "SETXATTR", path, {{"xattr.name", name}, {"xattr.value", ToHexText(value)}}};
   operation.query.emplace_back("flag", how == HdfsXattr::kIfNew ? "CREATE" : "CREATE,REPLACE");
   return Ask(operation, Creating(operation.Subject(), std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::GetXattrs(const std::string& path, Done<Result<std::map<std::string, std::string>>> done) {
+Hdfs::Handle WebHdfs::GetXattrs(const std::string& path, Done<Result<std::map<std::string, std::string>>> done) {
   const Operation operation{"GET", "GETXATTRS", path, {{"encoding", "hex"}}};
   const auto parse = [](const HttpResponse& response) { return XattrsIn(response.body); };
   return Ask(operation,
              Parsing<std::map<std::string, std::string>>(operation.Subject(), false, parse, std::move(done)));
-}
-
-namespace {
-
-std::string TemporaryFor(const std::string& path) {
-  std::random_device random;
-  return StrCat(path.substr(0, path.rfind('/') + 1), kUnfinishedPut, random(), "-", random());
-}
-
-class Put : public EventLoop::Handle {
- public:
-  Put(WebHdfs& hdfs, const std::string& path, HdfsRename how, WebHdfs::Done<Result<bool>> done,
-      std::function<Status()> check)
-      : hdfs_(hdfs),
-        path_(path),
-        temporary_(TemporaryFor(path)),
-        how_(how),
-        done_(std::move(done)),
-        check_(std::move(check)) {}
-
-  void Begin(HdfsBody body, int permission) {
-    length_ = body.length();
-    const HdfsCreation how{.permission = permission};
-    running_ = hdfs_.Create(temporary_, std::move(body), how, [this](const Result<bool>& created) {
-      if (!created.ok()) return CleanUp(created.error());
-      if (!*created) return CleanUp(UnavailableError(temporary_, ": the temporary file already exists"));
-      CheckLength();
-    });
-  }
-
- private:
-  void CheckLength() {
-    running_ = hdfs_.GetEntry(temporary_, [this](const Result<HdfsEntry>& entry) {
-      if (!entry.ok()) return CleanUp(entry.error());
-      const int64_t there = (*entry).length;
-      if (there != length_) return CleanUp(UnavailableError(path_, ": ", there, " of ", length_, " bytes arrived"));
-      const Status checked = check_ ? check_() : Ok();
-      if (!checked.ok()) return CleanUp(checked.error());
-      Rename();
-    });
-  }
-  void Rename() {
-    running_ = hdfs_.Rename(temporary_, path_, how_, [this](const Result<bool>& renamed) {
-      if (renamed.ok() && *renamed) return Tell(true);
-      renaming_ = true;
-      CleanUp(renamed);
-    });
-  }
-  // Removes the temporary file. If the answer to the rename was lost, and the temporary file does not exist, the rename
-  // was done.
-  void CleanUp(const Result<bool>& ending) {
-    running_ = hdfs_.Remove(temporary_, [this, ending](const Result<bool>& removed) {
-      const bool was_renamed = renaming_ && !ending.ok() && removed.ok() && !*removed;
-      Tell(was_renamed ? Result<bool>(true) : ending);
-    });
-  }
-  void Tell(const Result<bool>& result) {
-    // This is a copy, because the call may destroy this object.
-    const auto done = done_;
-    done(result);
-  }
-
-  WebHdfs& hdfs_;
-  const std::string path_, temporary_;
-  const HdfsRename how_;
-  WebHdfs::Done<Result<bool>> done_;
-  std::function<Status()> check_;
-  int64_t length_ = 0;
-  bool renaming_ = false;
-  WebHdfs::Handle running_;
-};
-
-}  // namespace
-
-WebHdfs::Handle PutCompleteFile(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how, int permission,
-                                WebHdfs::Done<Result<bool>> done, std::function<Status()> check) {
-  auto put = std::make_unique<Put>(hdfs, path, how, std::move(done), std::move(check));
-  put->Begin(std::move(body), permission);
-  return put;
 }
 
 }  // namespace tony::hadoop

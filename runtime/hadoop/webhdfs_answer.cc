@@ -14,36 +14,6 @@ namespace {
 
 constexpr char kHexDigits[] = "0123456789ABCDEF";
 
-struct Meaning {
-  std::string_view exception;
-  ErrorCode code;
-};
-constexpr Meaning kMeanings[] = {
-    {"FileNotFoundException", ErrorCode::kNotFound},
-    {"AccessControlException", ErrorCode::kNotPermitted},
-    {"AuthorizationException", ErrorCode::kNotPermitted},
-    {"SecurityException", ErrorCode::kNotPermitted},
-    {"InvalidToken", ErrorCode::kNotPermitted},
-    {"StandbyException", ErrorCode::kUnavailable},
-    {"SafeModeException", ErrorCode::kUnavailable},
-    {"RetriableException", ErrorCode::kUnavailable},
-    {"ObserverRetryOnActiveException", ErrorCode::kUnavailable},
-    {"ConnectException", ErrorCode::kUnavailable},
-    {"SocketTimeoutException", ErrorCode::kUnavailable},
-    {"InvalidPathException", ErrorCode::kInvalid},
-    {"IllegalArgumentException", ErrorCode::kInvalid},
-    {"HadoopIllegalArgumentException", ErrorCode::kInvalid},
-    {"UnsupportedOperationException", ErrorCode::kInvalid},
-};
-
-ErrorCode CodeOfStatus(int status, bool writes) {
-  if (status == 401 || status == 403) return ErrorCode::kNotPermitted;
-  // A status 404 without a Hadoop exception comes from a server other than HDFS, or from a gateway that does not serve
-  // HDFS yet. It does not mean that the path is missing, so the call counts as unavailable.
-  if (status == 404 || status >= 500) return ErrorCode::kUnavailable;
-  return writes ? ErrorCode::kCannotWrite : ErrorCode::kInvalid;
-}
-
 Error NoAnswer(std::string_view expected) {
   return InvalidError("the answer is not from WebHDFS: it has no ", expected);
 }
@@ -127,31 +97,6 @@ std::string EscapedBut(std::string_view text, std::string_view kept) {
 }
 
 }  // namespace
-
-// Hadoop has no exception class for an existing attribute, so the message is compared.
-bool HdfsRefusal::IsAlreadyThere() const {
-  return exception == "FileAlreadyExistsException" ||
-         (exception == "IOException" && message.find("already exists") != std::string::npos);
-}
-
-// The exception may be the cause of another one, and then stands in its message.
-bool HdfsRefusal::IsOfToken() const {
-  return exception == "InvalidToken" || message.find("SecretManager$InvalidToken") != std::string::npos;
-}
-
-Error HdfsRefusal::ToError(std::string_view subject, bool writes) const {
-  const auto* meaning = std::ranges::find(kMeanings, std::string_view(exception), &Meaning::exception);
-  if (exception.empty()) return {CodeOfStatus(status, writes), StrCat(subject, ": HTTP status ", status)};
-  // NamenodeWebHdfsMethods sends this message if no DataNode has reported yet, or all are dead. The path is not the
-  // reason, and the condition may pass.
-  const bool no_data_node = message.find("Failed to find datanode") != std::string::npos;
-  // Other exceptions are IOException and its subclasses. WebHDFS sends status 403 for them, so 403 does not mean a
-  // missing permission here.
-  const ErrorCode code = meaning != std::end(kMeanings)            ? meaning->code
-                         : writes && status < 500 && !no_data_node ? ErrorCode::kCannotWrite
-                                                                   : ErrorCode::kUnavailable;
-  return {code, StrCat(subject, ": ", exception, ": ", message)};
-}
 
 std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response) {
   if (response.status / 100 == 2 || response.status == 307) return std::nullopt;

@@ -10,33 +10,14 @@
 #include <vector>
 
 #include "runtime/base/result.h"
-#include "runtime/hadoop/webhdfs.h"
+#include "runtime/hadoop/hdfs.h"
+#include "runtime/hadoop/hdfs_answer.h"
 #include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
 
-// A refusal by a NameNode, a DataNode, or a gateway in front of them.
-struct HdfsRefusal {
-  int status = 0;
-  std::string exception;  // e.g. "SafeModeException"; empty: not Hadoop's answer
-  std::string message;    // first line of the message
-
-  // Returns true if the refusal means that the file or attribute already exists.
-  bool IsAlreadyThere() const;
-  // Returns true if the refusal means that the token has ended, or that the NameNode does not know it.
-  bool IsOfToken() const;
-  // Converts the refusal to an error. `subject` has the form "CREATE /a/b". `writes` is true for an operation that
-  // writes.
-  Error ToError(std::string_view subject, bool writes) const;
-};
-
 // Returns the refusal that a response contains; nullopt for status 2xx and for a redirect.
 std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response);
-
-struct HdfsListing {
-  std::vector<HdfsEntry> entries;
-  int64_t remaining = 0;
-};
 
 // Each of these functions reads one kind of answer. kInvalid: `json` is not an answer of that kind.
 Result<bool> BooleanIn(std::string_view json);

@@ -140,6 +140,12 @@ void FrameConnection::Finish() {
   finishing_ = true;
 }
 
+bool FrameConnection::IsClosedByPeer() const {
+  char byte = 0;
+  const ssize_t got = channel_ ? ::recv(channel_->socket(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) : 0;
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 void FrameConnection::Close() {
   writable_.reset();
   readable_.reset();

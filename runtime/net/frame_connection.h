@@ -103,6 +103,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   // Closes the connection at once, without calling on_closed.
   void Close();
   size_t unsent() const { return out_.size() - sent_; }
+  // Returns whether the peer has closed the connection, even if the loop has not noticed that yet.
+  bool IsClosedByPeer() const;
   // Returns whether the connection ends because the peer does not have the expected identity.
   bool untrusted_listener() const { return mistrusted_; }
 

@@ -139,6 +139,12 @@ Result<UniqueFd> StartConnect(const Endpoint& endpoint) {
   return socket;
 }
 
+int ConnectError(const UniqueFd& socket) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
 void ConfigureConnected(const UniqueFd& socket) {
   Set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   Set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);

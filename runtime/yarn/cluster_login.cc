@@ -14,7 +14,9 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/auth_to_local.h"
 #include "runtime/hadoop/gss_context.h"
+#include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/os/files.h"
@@ -63,15 +65,16 @@ std::string RenewerOf(const YarnCluster& cluster) {
 }
 
 template <class T, class Ask>
-Result<T> AskHdfs(const hadoop::WebHdfs::Options& options, Ask ask) {
+Result<T> AskHdfs(const hadoop::Hdfs::Options& options, Ask ask) {
   EventLoop loop;
-  hadoop::WebHdfs hdfs(loop, options);
-  return RunUntilAnswer<Result<T>>(loop, [&](auto done) { return ask(hdfs, std::move(done)); });
+  const auto hdfs = hadoop::MakeHdfs(loop, options);
+  return RunUntilAnswer<Result<T>>(loop, [&](auto done) { return ask(*hdfs, std::move(done)); });
 }
 
 // The options of a call that uses the ticket.
-hadoop::WebHdfs::Options TicketOptionsOf(const YarnCluster& cluster) {
-  return {.bases = cluster.webhdfs, .trust = cluster.trust, .user = "", .limits = kLoginLimits};
+hadoop::Hdfs::Options TicketOptionsOf(const YarnCluster& cluster) {
+  return {
+      .bases = cluster.webhdfs, .rpc = cluster.hdfs_rpc, .trust = cluster.trust, .user = "", .limits = kLoginLimits};
 }
 
 Result<hadoop::GssContext::User> OwnerOfTicket() {
@@ -79,9 +82,20 @@ Result<hadoop::GssContext::User> OwnerOfTicket() {
   return context->WhoAmI();
 }
 
+// Returns the principal or the name as which this process calls HDFS.
+Result<std::string> LoginOn(const YarnCluster& cluster) {
+  TRY_ASSIGN(const Tokens tokens, TokensOfFile());
+  if (const auto token = HdfsTokenIn(tokens, cluster)) {
+    if (auto owner = hadoop::OwnerOf(*token)) return *std::move(owner);
+    return InvalidError(kTokenFile, ": the token for HDFS does not name its owner");
+  }
+  TRY_ASSIGN(const auto user, OwnerOfTicket());
+  const std::string proxied = VariableText(kProxyUser);
+  return proxied.empty() ? user.principal : proxied;
+}
+
 Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string& renewer) {
-  TRY_ASSIGN(hadoop::Token token,
-             AskHdfs<hadoop::Token>(TicketOptionsOf(cluster), [&](hadoop::WebHdfs& hdfs, auto done) {
+  TRY_ASSIGN(hadoop::Token token, AskHdfs<hadoop::Token>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& hdfs, auto done) {
                return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
              }));
   token.service = HdfsServiceOf(cluster);
@@ -148,17 +162,28 @@ Result<std::string> DescribeLogin() {
                 proxied.empty() ? "" : StrCat(", and acts for user ", proxied));
 }
 
-hadoop::WebHdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits) {
-  hadoop::WebHdfs::Options options{
-      .bases = cluster.webhdfs, .trust = cluster.trust, .user = cluster.user, .limits = limits};
+hadoop::Hdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits) {
+  hadoop::Hdfs::Options options{.bases = cluster.webhdfs,
+                                .rpc = cluster.hdfs_rpc,
+                                .trust = cluster.trust,
+                                .user = cluster.user,
+                                .limits = limits};
   if (!cluster.rm_principal.empty())
     options.token = [cluster](const std::string& refused) { return HdfsTokenTextOf(cluster, refused); };
   return options;
 }
 
-Result<std::string> HomeFolderOf(const YarnCluster& cluster) {
-  return AskHdfs<std::string>(HdfsOptionsOf(cluster, kLoginLimits),
-                              [](hadoop::WebHdfs& hdfs, auto done) { return hdfs.GetHomeFolder(std::move(done)); });
+Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& rules) {
+  if (!UsesWebHdfs(cluster)) {
+    TRY_ASSIGN(const std::string principal, LoginOn(cluster));
+    TRY_ASSIGN(
+        const std::string user,
+        hadoop::UserOf(principal, rules, cluster.hdfs_rpc.principal.substr(cluster.hdfs_rpc.principal.rfind('@') + 1)));
+    return StrCat(cluster.home.substr(0, cluster.home.rfind('/') + 1), user);
+  }
+  EventLoop loop;
+  hadoop::WebHdfs hdfs(loop, HdfsOptionsOf(cluster, kLoginLimits));
+  return RunUntilAnswer<Result<std::string>>(loop, [&](auto done) { return hdfs.GetHomeFolder(std::move(done)); });
 }
 
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {
@@ -184,8 +209,7 @@ Result<ClusterTokens> FreshTokens(const YarnCluster& cluster) {
   fresh.tokens[rm.service] = rm;
   TRY_ASSIGN(const hadoop::Token hdfs, NewHdfsToken(cluster, user.principal));
   fresh.tokens[hdfs.service] = hdfs;
-  TRY_ASSIGN(const Instant until,
-             AskHdfs<Instant>(TicketOptionsOf(cluster), [&](hadoop::WebHdfs& calls, auto done) {
+  TRY_ASSIGN(const Instant until, AskHdfs<Instant>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& calls, auto done) {
                return calls.RenewToken(hdfs, std::move(done));
              }));
   ClusterTokens tokens = ClusterTokensIn(fresh);

@@ -15,8 +15,8 @@
 
 #include "runtime/base/result.h"
 #include "runtime/hadoop/credentials.h"
+#include "runtime/hadoop/hdfs.h"
 #include "runtime/hadoop/rpc_connection.h"
-#include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/yarn/yarn_cluster.h"
 
@@ -28,15 +28,15 @@ Result<hadoop::RpcIdentity> RmIdentityOf(const YarnCluster& cluster);
 Result<std::string> DescribeLogin();
 
 // Returns `options` with the addresses of the cluster's NameNodes and the identity of this process there.
-hadoop::WebHdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits = {});
+hadoop::Hdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLimits& limits = {});
 
 // Returns the service by which Hadoop's clients find a token for the cluster's HDFS: "ha-hdfs:pair", or the address of
 // the NameNode.
 std::string HdfsServiceOf(const YarnCluster& cluster);
 
-// Returns the user's home folder in HDFS, as the NameNode sees it. Its last part is the name that the cluster's rules
-// (hadoop.security.auth_to_local) give the user.
-Result<std::string> HomeFolderOf(const YarnCluster& cluster);
+// Returns the user's home folder in HDFS. Its last part is the name that the cluster's rules give the user. The NameNode
+// tells it by WebHDFS. By RPC, the name follows from `rules` (hadoop.security.auth_to_local), as in Hadoop's clients.
+Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& rules);
 
 // Returns the tokens that the application master and the tasks of a new job get. Empty without Kerberos. The
 // ResourceManager renews these tokens, and cancels them when the job has ended.

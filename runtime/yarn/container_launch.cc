@@ -25,6 +25,7 @@ void Fields(auto& io, Is<LeasePlace> auto& place) {
   io.IfSet("token_service", place.token_service);
   io.IfSet("hosts", place.hosts);
   io.IfSet("trust", place.trust);
+  io.IfSet("uses_rpc", place.uses_rpc);
 }
 
 namespace {

@@ -63,9 +63,9 @@ Result<HttpTrust> HttpTrustFromJson(std::string_view text);
 // started this process.
 Result<std::string> VariableOfContainer(const char* name);
 
-// The job's folder in HDFS, for an executor that reads the lease record there by WebHDFS (lease_reader.h).
+// The job's folder in HDFS, for an executor that reads the lease record there (lease_reader.h).
 struct LeasePlace {
-  // Addresses of the web servers of the cluster's NameNodes. They are numeric, because a static executor cannot resolve
+  // Addresses of the web servers or RPC servers of the cluster's NameNodes. They are numeric, because a static executor cannot resolve
   // names. Empty: the place is not known.
   std::vector<Endpoint> name_nodes;
   std::string folder;  // "/user/eve/.tony/jobs/application_1700000000000_0001"
@@ -75,7 +75,8 @@ struct LeasePlace {
   std::string token_service = {};
   // The names of the NameNodes, which are HTTPS servers, in the order of `name_nodes`. Empty: they have no HTTPS.
   std::vector<std::string> hosts = {};
-  HttpTrust trust = {};  // used with `hosts`
+  HttpTrust trust = {};   // used with `hosts`
+  bool uses_rpc = false;  // instead of WebHDFS
   bool operator==(const LeasePlace&) const = default;
 };
 

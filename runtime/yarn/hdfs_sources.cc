@@ -112,7 +112,7 @@ class Look {
   }
 
   const YarnCluster& cluster_;
-  WebHdfsCalls hdfs_;
+  BlockingHdfs hdfs_;
 };
 
 }  // namespace
@@ -153,8 +153,8 @@ namespace {
 
 constexpr Duration kReportLimit{10'000};
 
-std::shared_ptr<WebHdfsCalls> CallsTo(const YarnCluster& cluster) {
-  return std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+std::shared_ptr<BlockingHdfs> CallsTo(const YarnCluster& cluster) {
+  return std::make_shared<BlockingHdfs>(HdfsOptions(cluster));
 }
 
 Result<bool> IsJobThere(HdfsCalls& calls, const YarnCluster& cluster, const JobId& job) {
@@ -206,7 +206,7 @@ Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& s
   if (!IsInHdfs(spec.directory)) return Ok();
   const auto look = [&]() -> Status {
     TRY_ASSIGN(const std::string path, PathInHdfs(cluster, spec.directory));
-    WebHdfsCalls hdfs(HdfsOptions(cluster));
+    BlockingHdfs hdfs(HdfsOptions(cluster));
     const auto entry = hdfs.GetEntry(path);
     if (!entry.ok() && IsMissing(entry.error())) return Ok();
     TRY(entry);

@@ -61,12 +61,12 @@ struct Body {
 class Sending {
  public:
   Sending(const HdfsStore& store, const StageWatch& watch)
-      : store_(store), watch_(watch), meter_(watch), hdfs_(loop_, [&] {
-          hadoop::WebHdfs::Options options = store.hdfs;
+      : store_(store), watch_(watch), meter_(watch), hdfs_(hadoop::MakeHdfs(loop_, [&] {
+          hadoop::Hdfs::Options options = store.hdfs;
           options.limits.whole = kLongestUpload;
           options.limits.stalled = kLongestStall;
           return options;
-        }()) {}
+        }())) {}
 
   Status PrepareFolder();
   Status LetOthersEnter();
@@ -77,7 +77,7 @@ class Sending {
   template <class T, class Start>
   T Await(Start start) {
     std::optional<T> result;
-    const hadoop::WebHdfs::Handle handle = start([&](T value) {
+    const hadoop::Hdfs::Handle handle = start([&](T value) {
       result = std::move(value);
       loop_.Stop();
     });
@@ -85,10 +85,10 @@ class Sending {
     return result ? *std::move(result) : T(meter_.CheckStop().error());
   }
   Result<HdfsEntry> Look(const std::string& path) {
-    return Await<Result<HdfsEntry>>([&](auto done) { return hdfs_.GetEntry(path, done); });
+    return Await<Result<HdfsEntry>>([&](auto done) { return hdfs_->GetEntry(path, done); });
   }
   Status SetPermission(const std::string& path, int permission) {
-    return Await<Status>([&](auto done) { return hdfs_.SetPermission(path, permission, done); });
+    return Await<Status>([&](auto done) { return hdfs_->SetPermission(path, permission, done); });
   }
   Result<Body> Open(const HdfsSource& source, bool is_folder);
   Error ReasonOf(const Error& broken, int fd);
@@ -99,14 +99,14 @@ class Sending {
   LocalResource::Visibility visibility_ = LocalResource::Visibility::kPrivate;
   StageMeter meter_;
   EventLoop loop_;
-  hadoop::WebHdfs hdfs_;
+  const std::unique_ptr<hadoop::Hdfs> hdfs_;
   const std::stop_callback<std::function<void()>> stopped_{watch_.stop,
                                                            [this] { loop_.Post([this] { loop_.Stop(); }); }};
 };
 
 Status Sending::PrepareFolder() {
   const int permission = store_.is_for_programs ? kForPrograms : kOwnersAlone;
-  TRY(Await<Status>([&](auto done) { return hdfs_.MakeFolders(store_.folder, permission, done); }));
+  TRY(Await<Status>([&](auto done) { return hdfs_->MakeFolders(store_.folder, permission, done); }));
   TRY_ASSIGN(const HdfsEntry folder, Look(store_.folder));
   if (folder.permission != permission) TRY(SetPermission(store_.folder, permission));
   return store_.is_for_programs ? LetOthersEnter() : Ok();
@@ -152,9 +152,9 @@ Error Sending::ReasonOf(const Error& broken, int fd) {
   const std::string path = StrCat(store_.folder, "/", hadoop::kUnfinishedPut, "reason-", RandomHex(8));
   const FilePart byte{.fd = fd, .length = 1};
   const auto put = Await<Result<bool>>(
-      [&](auto done) { return PutCompleteFile(hdfs_, path, {.file = byte}, HdfsRename::kIfNew, 0600, done); });
+      [&](auto done) { return PutCompleteFile(*hdfs_, path, {.file = byte}, HdfsRename::kIfNew, 0600, done); });
   if (!put.ok()) return put.error().code == ErrorCode::kUnavailable ? broken : put.error();
-  (void)Await<Result<bool>>([&](auto done) { return hdfs_.Remove(path, done); });
+  (void)Await<Result<bool>>([&](auto done) { return hdfs_->Remove(path, done); });
   return broken;
 }
 
@@ -183,7 +183,7 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   for (int tries = 1; tries <= kMostTries; ++tries) {
     put = Await<Result<bool>>([&](auto done) {
       const int permission = store_.is_for_programs ? 0644 : 0600;
-      return PutCompleteFile(hdfs_, path, {.file = part, .on_moved = on_moved}, how, permission, done, check_unchanged);
+      return PutCompleteFile(*hdfs_, path, {.file = part, .on_moved = on_moved}, how, permission, done, check_unchanged);
     });
     if (put.ok() || put.error().code != ErrorCode::kUnavailable) break;
     TRY(meter_.CheckStop());

@@ -3,7 +3,7 @@
 //
 //   FOLDER/<hash>, <hash>-x     a file, with the name of its entry in $TONY_HOME/staged
 //   FOLDER/<hash>-tree.tar.gz   a folder; the node unpacks it
-//   FOLDER/.put-...             an unfinished upload, which is never used (hadoop/webhdfs.h)
+//   FOLDER/.put-...             an unfinished upload, which is never used (hadoop/hdfs.h)
 //
 // Our programs have a folder of their own, which others may enter, because they hold no secret. If others may also
 // enter its parents, the programs are public resources of YARN: a node fetches them with its own identity, even when
@@ -23,7 +23,7 @@
 
 #include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
-#include "runtime/hadoop/webhdfs.h"
+#include "runtime/hadoop/hdfs.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/staging/stage.h"
@@ -31,7 +31,7 @@
 namespace tony {
 
 struct HdfsStore {
-  hadoop::WebHdfs::Options hdfs;
+  hadoop::Hdfs::Options hdfs;
   Endpoint name_node;  // address that the cluster's programs use
   std::string folder;  // "/user/eve/.tony/staged"; created with its parents
   bool is_for_programs = false;

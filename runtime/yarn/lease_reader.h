@@ -1,8 +1,9 @@
 // Reads the lease record of a job from HDFS, for an executor. The record is an attribute of an empty file
-// (records/hdfs/README.md), so each read is one GETXATTRS request to a NameNode.
+// (records/hdfs/README.md), so each read is one request for attributes to a NameNode, by WebHDFS or by RPC.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
+#include "runtime/hadoop/hdfs.h"
 #include "runtime/net/http_client.h"
 #include "runtime/records/job_records.h"
 #include "runtime/yarn/container_launch.h"
@@ -32,12 +34,14 @@ class LeaseReader {
 
  private:
   void Ask();
-  void Take(const Result<HttpResponse>& response);
-  Result<std::optional<LeaseRecord>> LeaseIn(const Result<HttpResponse>& response);
+  using Xattrs = std::map<std::string, std::string>;
+  void AskByRpc();
+  void Take(const Result<Xattrs>& attributes);
+  Result<std::optional<LeaseRecord>> LeaseIn(const Result<Xattrs>& attributes);
   void Tell(const Result<std::optional<LeaseRecord>>& lease);
   std::string Subject() const;
   Result<HttpServerAddress> NameNode() const;
-  Result<std::string> Identity() const;
+  Result<std::string> TokenText() const;
 
   EventLoop& loop_;
   const LeasePlace place_;
@@ -50,6 +54,7 @@ class LeaseReader {
   bool looks_for_folder_ = false;
   std::string last_error_;
   OnLease done_;
+  std::unique_ptr<hadoop::Hdfs> hdfs_;       // null: no call by RPC
   std::unique_ptr<EventLoop::Handle> call_;  // null: no read is under way
 };
 

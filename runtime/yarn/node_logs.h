@@ -112,7 +112,7 @@ class AggregatedLogs {
 
   const YarnCluster cluster_;
   const JobId job_;
-  WebHdfsCalls hdfs_;
+  BlockingHdfs hdfs_;
 };
 
 }  // namespace tony

@@ -37,8 +37,8 @@ Status CheckPriority(const YarnCluster& cluster, int priority) {
   const auto told = hadoop::RmSetting(cluster.rm_web, cluster.trust, kMost, kLimit);
   const auto most = told ? ParseInt(*told) : std::nullopt;
   if (!most || priority <= *most) return Ok();
-  return InvalidError("tony.yarn.priority: ", priority, " is above ", *most,
-                      ", the highest priority of this cluster (", kMost, ")");
+  return InvalidError("tony.yarn.priority: ", priority, " is above ", *most, ", the highest priority of this cluster (",
+                      kMost, ")");
 }
 
 // Returns the node labels that a job requests. The key of each is the configuration key that requests the label.
@@ -72,9 +72,9 @@ Status CheckLabels(const RmCalls& rm, const JobSpec& spec, const std::optional<h
 
 // Creates the folder of the user's jobs, so that an unwritable file system is found before anything is staged.
 Status AskHdfs(const YarnCluster& cluster) {
-  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
+  hadoop::Hdfs::Options options = HdfsOptions(cluster);
   options.limits.connect = options.limits.stalled = options.limits.whole = kLimit;
-  WebHdfsCalls hdfs(std::move(options));
+  BlockingHdfs hdfs(std::move(options));
   const auto home = hdfs.GetEntry(cluster.home);
   if (!home.ok() && home.error().code == ErrorCode::kNotFound) {
     return InvalidError("user ", cluster.user, " has no home folder in HDFS: ", cluster.home,
@@ -85,6 +85,7 @@ Status AskHdfs(const YarnCluster& cluster) {
 }
 
 std::string AddressKeyOf(const YarnCluster& cluster) {
+  if (!UsesWebHdfs(cluster)) return cluster.name_node.port < 0 ? "dfs.namenode.rpc-address" : "fs.defaultFS";
   return HasHttps(cluster) ? hadoop::kHttpsAddressKey : "dfs.namenode.http-address";
 }
 
@@ -108,8 +109,7 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
   // address.
   const Status hdfs = AskHdfs(cluster);
   if (!hdfs.ok() && hdfs.error().code == ErrorCode::kUnavailable)
-    return Annotate(hdfs.error(), StrCat(AddressKeyOf(cluster), ": ", Join(cluster.webhdfs, ", "),
-                                         cluster.has_webhdfs_off ? " (dfs.webhdfs.enabled is false)" : ""));
+    return Annotate(hdfs.error(), StrCat(AddressKeyOf(cluster), ": ", HdfsPlacesOf(cluster)));
   TRY(hdfs);
   TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
   CheckedJob checked;
@@ -141,11 +141,11 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
   std::vector<std::string> variables;
   for (const char* name : {kConfigurationVariable, kYarnConfigurationVariable})
     if (const char* folder = std::getenv(name); folder && *folder) variables.push_back(StrCat(name, "=", folder));
-  const std::string from =
-      variables.empty() ? "the last job that named its own site files" : Join(variables, " and ");
+  const std::string from = variables.empty() ? "the last job that named its own site files" : Join(variables, " and ");
   if (!cluster.ok() && IsOfCertificate(cluster.error())) return FailCheck("namenode", cluster.error().message, "");
   // Only a login fails with these codes.
-  if (!cluster.ok() && (cluster.error().code == ErrorCode::kNotPermitted || cluster.error().code == ErrorCode::kUnavailable))
+  if (!cluster.ok() &&
+      (cluster.error().code == ErrorCode::kNotPermitted || cluster.error().code == ErrorCode::kUnavailable))
     return FailCheck("kerberos", cluster.error().message, "");
   if (!cluster.ok())
     return FailCheck(kName, cluster.error().message,
@@ -161,21 +161,25 @@ Check CheckLogin() {
   return OkCheck(kName, StrCat("TonY proves the user's identity by ", *login));
 }
 
+const char* WayTo(const YarnCluster& cluster) { return UsesWebHdfs(cluster) ? "WebHDFS" : "HDFS by RPC"; }
+
 // Warns that the network carries secrets unencrypted. The setting of RPC is the ResourceManager's own, or that of the
 // site files if the ResourceManager does not answer. It does not apply to a client without Kerberos, because only a
 // process with a token or a ticket can protect its calls.
 Check CheckNetwork(const YarnCluster& cluster) {
   constexpr const char* kName = "network";
   constexpr const char* kKey = "hadoop.rpc.protection";
+  constexpr const char* kBlocksKey = "dfs.data.transfer.protection is not privacy";
   const std::string rpc =
       hadoop::RmSetting(cluster.rm_web, cluster.trust, kKey, kLimit).value_or(cluster.rpc_protection);
   const bool has_kerberos = !cluster.rm_principal.empty();
-  const std::string web = StrCat("WebHDFS is ", Join(cluster.webhdfs, ", "));
   std::vector<std::string> clear;
   const char* for_whom = has_kerberos || rpc == "authentication" ? "" : " for application masters only";
   if (!has_kerberos || rpc != "privacy") clear.push_back(StrCat(kKey, " is ", rpc, for_whom));
-  if (!HasHttps(cluster)) clear.push_back(web);
-  if (clear.empty()) return OkCheck(kName, StrCat("secrets of jobs are encrypted: ", kKey, " is ", rpc, ", ", web));
+  const std::string hdfs = StrCat(WayTo(cluster), " is ", HdfsPlacesOf(cluster));
+  if (UsesWebHdfs(cluster) && !HasHttps(cluster)) clear.push_back(hdfs);
+  if (!UsesWebHdfs(cluster) && !cluster.encrypts_blocks) clear.push_back(kBlocksKey);
+  if (clear.empty()) return OkCheck(kName, StrCat("secrets of jobs are encrypted: ", kKey, " is ", rpc, ", ", hdfs));
   return WarnCheck(kName,
                    StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", Join(clear, ", ")),
                    "let only the cluster's own machines and users reach the cluster's network");
@@ -259,9 +263,9 @@ Check CheckLabels(const RmCalls& rm) {
 // The version is the only answer of the web server that every cluster has, so the check shows its certificate's errors.
 Check CheckManagersVersion(const YarnCluster& cluster, const char* name) {
   const std::string url = cluster.rm_web + "/ws/v1/cluster/info";
-  auto check = CheckVersion(name, cluster.rm_web.empty() ? std::nullopt
-                                                         : hadoop::WebText(url, "/clusterInfo/hadoopVersion",
-                                                                           kAnswerLimit, cluster.trust));
+  auto check = CheckVersion(
+      name, cluster.rm_web.empty() ? std::nullopt
+                                   : hadoop::WebText(url, "/clusterInfo/hadoopVersion", kAnswerLimit, cluster.trust));
   if (check.health == Health::kOk || !HasHttpsPages(cluster)) return check;
   HttpCall call{.url = url, .trust = cluster.trust};
   call.limits.whole = kAnswerLimit;
@@ -309,7 +313,7 @@ std::string AdviceOn(const Error& error, const YarnCluster& cluster) {
 
 // Writes a file at `path`, and reads it again. `attributes` receives whether an attribute of the file could be set and
 // read.
-Status TryFile(WebHdfsCalls& hdfs, const std::string& path, Status& attributes) {
+Status TryFile(BlockingHdfs& hdfs, const std::string& path, Status& attributes) {
   constexpr const char* kBytes = "tony doctor";
   constexpr const char* kAttribute = "user.tony.doctor";
   TRY(hdfs.Create(path, kBytes));
@@ -334,7 +338,7 @@ constexpr int kTriedRecords = 6;
 // Returns the average time for writing a record without attributes. HDFS closes every second file immediately, and the
 // others after 400 ms.
 Result<Duration> TimeOfRecord(const YarnCluster& cluster) {
-  const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+  const auto calls = std::make_shared<BlockingHdfs>(HdfsOptions(cluster));
   const HdfsBytes records(calls, {});
   const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
   const auto put = [&] { return records.Put(path, "tony doctor", hadoop::HdfsRename::kOverwrite); };
@@ -359,27 +363,31 @@ Check AttributesOff(const YarnCluster& cluster, const Error& why) {
                    "hdfs-site.xml, jobs start and end sooner");
 }
 
-void AddWrite(const YarnCluster& cluster, WebHdfsCalls& hdfs, Checks& all) {
+void AddWrite(const YarnCluster& cluster, BlockingHdfs& hdfs, Checks& all) {
   const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
   Status attributes = Ok();
+  const Duration began = SinceBoot();
   const Status written = TryFile(hdfs, path, attributes);
   const auto removed = hdfs.Remove(path);
+  const Duration took = SinceBoot() - began;
   if (!written.ok()) {
     all.push_back(FailCheck("hdfs", written.error().message, AdviceOn(written.error(), cluster)));
     return;
   }
-  all.push_back(removed.ok() ? OkCheck("hdfs", StrCat("a file was written into ", cluster.home, ", read and removed"))
-                             : WarnCheck("hdfs", removed.error().message, StrCat("hdfs dfs -rm ", path)));
+  all.push_back(removed.ok()
+                    ? OkCheck("hdfs", StrCat("a file was written into ", cluster.home, ", read and removed in ",
+                                             took.count(), UsesWebHdfs(cluster) ? " ms, by WebHDFS" : " ms, by RPC"))
+                    : WarnCheck("hdfs", removed.error().message, StrCat("hdfs dfs -rm ", path)));
   all.push_back(attributes.ok() ? OkCheck("attributes", "HDFS stored and returned an extended attribute")
                                 : AttributesOff(cluster, attributes.error()));
 }
 
 void AddHdfs(const YarnCluster& cluster, Checks& all) {
   constexpr const char* kName = "namenode";
-  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
+  hadoop::Hdfs::Options options = HdfsOptions(cluster);
   options.limits.connect = kAnswerLimit;
   options.limits.stalled = options.limits.whole = kWriteLimit;
-  WebHdfsCalls hdfs(std::move(options));
+  BlockingHdfs hdfs(std::move(options));
   const auto home = hdfs.GetEntry(cluster.home);
   if (!home.ok() && IsOfCertificate(home.error())) {
     all.push_back(FailCheck(kName, home.error().message, ""));
@@ -394,10 +402,11 @@ void AddHdfs(const YarnCluster& cluster, Checks& all) {
   std::optional<std::string> version;
   for (const std::string& base : cluster.webhdfs)
     if (!version)
-      version = hadoop::WebText(base + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo",
-                                "/beans/0/SoftwareVersion", kAnswerLimit, cluster.trust);
-  all.push_back(CheckVersion(kName, version));
-  all.back().text = StrCat(Join(cluster.webhdfs, ", "), " answers: ", all.back().text);
+      version = hadoop::WebText(base + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", "/beans/0/SoftwareVersion",
+                                kAnswerLimit, cluster.trust);
+  // Only the web server tells the version.
+  all.push_back(version || UsesWebHdfs(cluster) ? CheckVersion(kName, version) : OkCheck(kName, "HDFS by RPC"));
+  all.back().text = StrCat(HdfsPlacesOf(cluster), " answers: ", all.back().text);
   if (home.ok()) return AddWrite(cluster, hdfs, all);
   all.push_back(FailCheck("hdfs", StrCat("home folder: ", home.error().message), AdviceOn(home.error(), cluster)));
 }

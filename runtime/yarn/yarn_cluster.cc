@@ -39,8 +39,7 @@ Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Ar
                identity_ ? Result<hadoop::RpcIdentity>(*identity_) : RmIdentityOf(cluster_));
     EventLoop loop;
     HostResolver names(loop);
-    hadoop::RmClient client(loop, names, {rms[asked % rms.size()]}, identity,
-                            {.establish = limit, .call = limit});
+    hadoop::RmClient client(loop, names, {rms[asked % rms.size()]}, identity, {.establish = limit, .call = limit});
     auto answer = RunUntilAnswer<Result<T>>(loop, [&](auto done) {
       (client.*method)(arguments..., done);
       return 0;
@@ -93,6 +92,9 @@ namespace {
 constexpr std::string_view kKerberos = "kerberos";
 // The name of a word at the end of ToText() that names the ResourceManagers' principal.
 constexpr std::string_view kPrincipalWord = "rm-principal=";
+// The same for HDFS by RPC: its NameNodes, their principal, and whether the DataNodes check tokens.
+constexpr std::string_view kRpcWord = "hdfs-rpc=", kNameNodePrincipalWord = "nn-principal=";
+constexpr std::string_view kProvesWord = "proves-data-transfer=";
 constexpr int kProxyPort = 9099;  // YarnConfiguration.DEFAULT_PROXY_PORT
 
 std::optional<std::string> Variable(const std::string& name) {
@@ -118,6 +120,17 @@ Status Add(const char* from, const std::string& place, Result<Properties> (*read
   return Ok();
 }
 
+// Without Kerberos there are no tokens that DataNodes could check.
+Result<hadoop::HdfsRpc> RpcOf(const hadoop::SiteConfiguration& site, std::vector<Endpoint> name_nodes,
+                              bool has_kerberos) {
+  hadoop::HdfsRpc rpc{.name_nodes = std::move(name_nodes)};
+  if (!has_kerberos) return rpc;
+  TRY_ASSIGN(rpc.principal, site.Text("dfs.namenode.kerberos.principal"));
+  TRY_ASSIGN(const auto protection, site.Find("dfs.data.transfer.protection"));
+  rpc.proves_data_transfer = protection && !protection->text.empty();
+  return rpc;
+}
+
 }  // namespace
 
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user) {
@@ -127,7 +140,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   TRY_ASSIGN(const auto hdfs, hadoop::DefaultHdfsOf(site));
   TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
   const auto enforces_queue_acls = site.Bool("yarn.acl.enable");
-  const auto has_webhdfs = site.Bool("dfs.webhdfs.enabled");
+  TRY_ASSIGN(const bool has_webhdfs, site.Bool("dfs.webhdfs.enabled"));
   const auto protection = site.Text("hadoop.rpc.protection");
   const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
   TRY_ASSIGN(const bool has_https_pages, hadoop::IsHttpsOnly(site, "yarn.http.policy"));
@@ -140,11 +153,16 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
                       .home = home,
                       .web_proxy = proxy.ok() ? url_of(has_https_pages, *proxy) : "",
                       .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls,
-                      .rpc_protection = protection.ok() ? *protection : "",
-                      .has_webhdfs_off = has_webhdfs.ok() && !*has_webhdfs};
+                      .rpc_protection = protection.ok() ? *protection : ""};
   TRY_ASSIGN(const std::string authentication, site.Text("hadoop.security.authentication"));
   if (authentication == kKerberos) {
     TRY_ASSIGN(cluster.rm_principal, site.Text("yarn.resourcemanager.principal"));
+  }
+  TRY_ASSIGN(const auto block_protection, site.Find("dfs.data.transfer.protection"));
+  const auto encrypts = site.Bool("dfs.encrypt.data.transfer");
+  cluster.encrypts_blocks = (block_protection && block_protection->text == "privacy") || (encrypts.ok() && *encrypts);
+  if (!has_webhdfs) {
+    TRY_ASSIGN(cluster.hdfs_rpc, RpcOf(site, hdfs.rpcs, authentication == kKerberos));
   }
   for (const hadoop::ResourceManager& manager : managers) {
     cluster.rms.push_back(manager.client);
@@ -185,17 +203,29 @@ std::string ToText(const YarnCluster& cluster) {
                                     cluster.home};
   if (!cluster.rm_web.empty()) words.push_back(cluster.rm_web);
   if (!cluster.rm_web.empty() && !cluster.web_proxy.empty()) words.push_back(cluster.web_proxy);
-  if (!cluster.rm_principal.empty()) words.push_back(StrCat(kPrincipalWord, cluster.rm_principal));
+  const auto add = [&](std::string_view word, const std::string& value) {
+    if (!value.empty()) words.push_back(StrCat(word, value));
+  };
+  add(kRpcWord, ToText(cluster.hdfs_rpc.name_nodes));
+  add(kNameNodePrincipalWord, cluster.hdfs_rpc.principal);
+  add(kProvesWord, cluster.hdfs_rpc.proves_data_transfer ? "true" : "");
+  add(kPrincipalWord, cluster.rm_principal);
   return Join(words, " ");
 }
 
 Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   auto words = Split(text, ' ');
-  std::string rm_principal;
-  if (!words.empty() && words.back().starts_with(kPrincipalWord)) {
-    rm_principal = words.back().substr(kPrincipalWord.size());
+  const auto take = [&](std::string_view word) -> std::string {
+    if (words.empty() || !words.back().starts_with(word)) return "";
+    std::string value = words.back().substr(word.size());
     words.pop_back();
-  }
+    return value;
+  };
+  std::string rm_principal = take(kPrincipalWord);
+  hadoop::HdfsRpc rpc{.proves_data_transfer = !take(kProvesWord).empty()};
+  rpc.principal = take(kNameNodePrincipalWord);
+  const std::string name_nodes = take(kRpcWord);
+  rpc.name_nodes = EndpointsFrom(name_nodes);
   const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six to eight words")};
   if (words.size() < 6 || words.size() > 8) return bad;
   YarnCluster cluster{.rms = EndpointsFrom(words[0]),
@@ -206,22 +236,28 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
                       .home = words[5],
                       .rm_web = words.size() > 6 ? words[6] : "",
                       .web_proxy = words.size() > 7 ? words[7] : "",
-                      .rm_principal = std::move(rm_principal)};
-  const bool is_whole = !cluster.rms.empty() && !cluster.schedulers.empty() && !cluster.webhdfs.empty() &&
+                      .rm_principal = std::move(rm_principal),
+                      .hdfs_rpc = std::move(rpc)};
+  const bool is_whole = name_nodes.empty() == cluster.hdfs_rpc.name_nodes.empty() && !cluster.rms.empty() &&
+                        !cluster.schedulers.empty() && !cluster.webhdfs.empty() &&
                         cluster.name_node.host.find(':') == std::string::npos;
   return is_whole ? Result<YarnCluster>(std::move(cluster)) : bad;
 }
 
 Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster) {
-  std::vector<Endpoint> resolved;
-  for (const std::string& base : cluster.webhdfs) {
-    const size_t scheme = base.find("://");
-    const auto web = scheme == std::string::npos ? std::nullopt : ParseEndpoint(base.substr(scheme + 3), 0);
-    if (!web) return InvalidError("WebHDFS is at \"", base, "\", expected http://HOST:PORT or https://HOST:PORT");
-    TRY_ASSIGN(const std::string address, ResolveHost(web->host));
-    resolved.push_back({address, web->port});
+  std::vector<Endpoint> servers = cluster.hdfs_rpc.name_nodes;
+  if (UsesWebHdfs(cluster)) {
+    for (const std::string& base : cluster.webhdfs) {
+      const size_t scheme = base.find("://");
+      const auto web = scheme == std::string::npos ? std::nullopt : ParseEndpoint(base.substr(scheme + 3), 0);
+      if (!web) return InvalidError("WebHDFS is at \"", base, "\", expected http://HOST:PORT or https://HOST:PORT");
+      servers.push_back(*web);
+    }
   }
-  return resolved;
+  for (Endpoint& server : servers) {
+    TRY_ASSIGN(server.host, ResolveHost(server.host));
+  }
+  return servers;
 }
 
 // Returns an empty text if the ResourceManager's web server is not known, because only that server can check who may
@@ -251,6 +287,15 @@ std::vector<std::filesystem::path> FoldersOf(const SiteFiles& files) {
 
 bool HasHttps(const YarnCluster& cluster) { return cluster.webhdfs.front().starts_with("https:"); }
 
+bool UsesWebHdfs(const YarnCluster& cluster) { return cluster.hdfs_rpc.name_nodes.empty(); }
+
+std::string HdfsPlacesOf(const YarnCluster& cluster) {
+  std::vector<std::string> places = cluster.webhdfs;
+  if (!UsesWebHdfs(cluster)) places.clear();
+  for (const Endpoint& server : cluster.hdfs_rpc.name_nodes) places.push_back("hdfs://" + ToString(server));
+  return Join(places, ", ");
+}
+
 bool HasHttpsPages(const YarnCluster& cluster) { return cluster.rm_web.starts_with("https:"); }
 
 std::string NoteOf(const YarnCluster& cluster) {
@@ -274,14 +319,15 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   TRY(Add(kHdfsSiteKey, files.hdfs, hadoop::ReadSite, sites));
   TRY(Add(kYarnSiteKey, files.yarn, hadoop::ReadSite, sites));
   const std::string user = Variable("HADOOP_USER_NAME").value_or("");
-  TRY_ASSIGN(YarnCluster cluster, YarnClusterOf(hadoop::SiteConfiguration(sites, Variable),
-                                                user.empty() ? UserName(geteuid()) : user));
+  const hadoop::SiteConfiguration site(sites, Variable);
+  TRY_ASSIGN(YarnCluster cluster, YarnClusterOf(site, user.empty() ? UserName(geteuid()) : user));
   if (HasHttps(cluster) || HasHttpsPages(cluster)) {
     TRY_ASSIGN(HttpTrust trust, hadoop::ReadHttpTrust(sites, FoldersOf(files), Variable));
     cluster.trust = std::make_shared<const HttpTrust>(std::move(trust));
   }
   if (!cluster.rm_principal.empty()) {
-    TRY_ASSIGN(cluster.home, HomeFolderOf(cluster));
+    TRY_ASSIGN(const std::string rules, site.Text("hadoop.security.auth_to_local"));
+    TRY_ASSIGN(cluster.home, HomeFolderOf(cluster, rules));
     cluster.user = cluster.home.substr(cluster.home.rfind('/') + 1);
   }
   return cluster;

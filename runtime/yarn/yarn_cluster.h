@@ -9,6 +9,7 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/hadoop/hadoop_xml.h"
+#include "runtime/hadoop/hdfs.h"
 #include "runtime/hadoop/yarn_clients.h"
 #include "runtime/job/ids.h"
 #include "runtime/net/http_client.h"
@@ -38,9 +39,13 @@ struct YarnCluster {
   std::string rm_principal = {};
   // yarn.acl.enable in these site files. The cluster's own setting may differ. Not part of ToText().
   bool enforces_queue_acls = false;
-  // hadoop.rpc.protection and dfs.webhdfs.enabled in these site files. The cluster's own settings may differ, too.
+  // hadoop.rpc.protection in these site files. The cluster's own setting may differ, too. Not part of ToText().
   std::string rpc_protection = {};
-  bool has_webhdfs_off = false;
+  // Whether the site files demand that the data of blocks is encrypted (dfs.data.transfer.protection,
+  // dfs.encrypt.data.transfer). Not part of ToText().
+  bool encrypts_blocks = false;
+  // How HDFS is called if WebHDFS is switched off in the site files (dfs.webhdfs.enabled).
+  hadoop::HdfsRpc hdfs_rpc = {};
   // Which HTTPS servers are trusted. Null if neither HDFS nor YARN has HTTPS. Not part of ToText().
   std::shared_ptr<const HttpTrust> trust = nullptr;
 };
@@ -89,14 +94,17 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: 
 std::string NoteOf(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromNote(const std::string& note);  // kInvalid: not from NoteOf()
 
-bool HasHttps(const YarnCluster& cluster);  // true: WebHDFS is served with HTTPS
+// Returns whether the NameNodes' web servers have HTTPS.
+bool HasHttps(const YarnCluster& cluster);
+bool UsesWebHdfs(const YarnCluster& cluster);          // false: HDFS is called by RPC
+std::string HdfsPlacesOf(const YarnCluster& cluster);  // e.g. "http://nn:9870" or "hdfs://nn1:8020, hdfs://nn2:8020"
 // True: the web servers of the ResourceManager and the nodes have HTTPS only (yarn.http.policy).
 bool HasHttpsPages(const YarnCluster& cluster);
 
 // Returns e.g. "rm1:8032,rm2:8032".
 std::string ToText(const std::vector<Endpoint>& endpoints);
 
-// Returns the numeric addresses of the web servers of the cluster's NameNodes. Blocks, as ResolveHost() does.
+// Returns the numeric addresses of the NameNodes' servers that this cluster's HDFS is called by. Blocks, as ResolveHost() does.
 // kUnavailable: a name does not resolve.
 Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster);
 
@@ -108,7 +116,7 @@ std::string WebProxyOf(const YarnCluster& cluster);  // e.g. "http://rm.example.
 // The first function returns the cluster that site files describe. The second returns the cluster of an existing job: a
 // note in $TONY_HOME may name it (yarn_configured.h). An empty id stands for the cluster of $HADOOP_CONF_DIR.
 // $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. On a cluster with Kerberos, the first
-// function asks the NameNode for the user's name, with the errors of cluster_login.h. kInvalid: $HADOOP_CONF_DIR is not
+// function finds out the user's name on the cluster, with the errors of cluster_login.h. kInvalid: $HADOOP_CONF_DIR is not
 // set, or the site files or the note are missing or malformed. The message names the variable, the key or the note.
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files);
 Result<YarnCluster> FindYarnCluster(const JobId& job);

@@ -7,7 +7,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/webhdfs.h"
+#include "runtime/hadoop/hdfs.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/os/files.h"
@@ -50,9 +50,9 @@ Status CollectNotes(const GarbageOrder& order, const JobsOfCluster& jobs_of, Gar
 }
 
 Result<std::set<std::string>> JobsInHdfs(const YarnCluster& cluster) {
-  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
+  hadoop::Hdfs::Options options = HdfsOptions(cluster);
   options.limits.connect = options.limits.stalled = options.limits.whole = kListLimit;
-  const auto entries = WebHdfsCalls(std::move(options)).List(JobsFolder(cluster));
+  const auto entries = BlockingHdfs(std::move(options)).List(JobsFolder(cluster));
   std::set<std::string> names;
   if (!entries.ok() && entries.error().code == ErrorCode::kNotFound) return names;
   TRY(entries);
@@ -267,7 +267,7 @@ Result<bool> YarnGarbage::Hold(const HdfsFiles& files) const {
 }
 
 YarnGarbage GarbageIn(const YarnCluster& cluster) {
-  return {std::make_shared<WebHdfsCalls>(HdfsOptions(cluster)), PlacesIn(cluster),
+  return {std::make_shared<BlockingHdfs>(HdfsOptions(cluster)), PlacesIn(cluster),
           [cluster](const JobId& job) { return RecordsOf(cluster, job); }};
 }
 

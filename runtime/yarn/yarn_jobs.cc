@@ -29,7 +29,7 @@ namespace tony {
 namespace {
 
 std::shared_ptr<HdfsCalls> CallsOf(const YarnCluster& cluster) {
-  return std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+  return std::make_shared<BlockingHdfs>(HdfsOptions(cluster));
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job) {
   const std::string token_service = cluster.rm_principal.empty() ? "" : HdfsServiceOf(cluster);
   if (name_nodes.ok()) {
     LeasePlace place{*name_nodes, JobFolderOf(cluster, job).path, cluster.user, token_service};
-    if (!HasHttps(cluster)) return place;
+    place.uses_rpc = !UsesWebHdfs(cluster);
+    if (place.uses_rpc || !HasHttps(cluster)) return place;
     for (const std::string& base : cluster.webhdfs) place.hosts.push_back(hadoop::HostOfUrl(base));
     if (cluster.trust) place.trust = *cluster.trust;
     return place;
@@ -81,9 +82,7 @@ LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job) {
   return {};
 }
 
-hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster) {
-  return HdfsOptionsOf(cluster, LimitsOfRecords());
-}
+hadoop::Hdfs::Options HdfsOptions(const YarnCluster& cluster) { return HdfsOptionsOf(cluster, LimitsOfRecords()); }
 
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known) {
   const HdfsFolder folder = JobFolderOf(cluster, job);
@@ -157,7 +156,7 @@ void WriteInHdfs(const YarnCluster& cluster, const JobRecords& records,
 // folder above, in which it would be created.
 Status CheckHistoryFolder(const YarnCluster& cluster, const std::string& folder) {
   TRY_ASSIGN(std::string path, PathInHdfs(cluster, folder));
-  WebHdfsCalls hdfs(HdfsOptions(cluster));
+  BlockingHdfs hdfs(HdfsOptions(cluster));
   auto entry = hdfs.GetEntry(path);
   while (!entry.ok() && IsMissing(entry.error()) && path != "/") {
     path = std::filesystem::path(path).parent_path();
@@ -188,7 +187,7 @@ void RemoveUnneededRecords(const JobRecords& records) {
 Result<std::shared_ptr<const FilesForOthers>> FilesOfHistory(const YarnCluster& cluster, const std::string& folder) {
   if (!IsInHdfs(folder)) return std::shared_ptr<const FilesForOthers>(std::shared_ptr<void>(), &FilesOnThisMachine());
   TRY(PathInHdfs(cluster, folder));
-  hadoop::WebHdfs::Options options = HdfsOptions(cluster);
+  hadoop::Hdfs::Options options = HdfsOptions(cluster);
   options.limits.stalled = options.limits.whole = kCallLimit;
   return std::shared_ptr<const FilesForOthers>(std::make_shared<HdfsFilesForOthers>(std::move(options)));
 }
@@ -242,7 +241,7 @@ RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnClust
 }
 
 RequestPlace RequestsIn(const YarnCluster& cluster) {
-  return RequestsBy(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster)), cluster);
+  return RequestsBy(std::make_shared<BlockingHdfs>(HdfsOptions(cluster)), cluster);
 }
 
 namespace {
@@ -311,7 +310,7 @@ Result<RecordsByName> RecordsFor(const JobId& id, const NewJob& job, const HdfsF
 // Creates the folder of a job. If another process has given the job up and removed its folder, a late call does not
 // create the folder again.
 Status MakeFolderOf(const YarnCluster& cluster, const JobId& id) {
-  const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+  const auto calls = std::make_shared<BlockingHdfs>(HdfsOptions(cluster));
   HdfsFolder jobs = JobFolderOf(cluster, id);
   const std::string path = std::exchange(jobs.path, JobsFolder(cluster));
   TRY(MakeRecordFolder(calls, jobs));
@@ -330,7 +329,7 @@ std::string SubmissionText(const YarnCluster& cluster, const NewJob& job, Instan
 
 // Removes the records of a job. Returns false if they may still exist; the log then has the reason.
 bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
-  WebHdfsCalls hdfs(HdfsOptions(cluster));
+  BlockingHdfs hdfs(HdfsOptions(cluster));
   const auto removed = hdfs.Remove(JobFolderOf(cluster, id).path);
   if (!removed.ok()) LogWarn(removed.error().message);
   return removed.ok();
@@ -371,7 +370,7 @@ Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
   const Status made = PutRecord(RecordsOf(cluster, job.id), kSubmissionRecord, SubmissionText(cluster, job, now));
   if (made.ok()) return RecordsOf(cluster, job.id, *job.uploaded_records);
-  const auto folder = WebHdfsCalls(HdfsOptions(cluster)).GetEntry(JobFolderOf(cluster, job.id).path);
+  const auto folder = BlockingHdfs(HdfsOptions(cluster)).GetEntry(JobFolderOf(cluster, job.id).path);
   DiscardUploaded(job);
   if (folder.ok() || folder.error().code != ErrorCode::kNotFound) return made.error();
   return UnavailableError("job ", job.id.value,
@@ -412,7 +411,8 @@ Error NotOwnJob(const YarnCluster& cluster, const JobId& job) {
   if (!report.ok() || report->user == cluster.user) return none;
   const std::string page = PageOf(cluster, job);
   return NotPermittedError("job ", job.value, " belongs to user ", report->user,
-                           ", and only this user can read its records", page.empty() ? "" : StrCat("; its page is ", page));
+                           ", and only this user can read its records",
+                           page.empty() ? "" : StrCat("; its page is ", page));
 }
 
 }  // namespace
@@ -432,7 +432,7 @@ Result<std::vector<JobRecords>> YarnJobs::List() const {
 
 Result<JobStore::NewestJobs> YarnJobs::ListNewest(size_t most_finished) const {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
-  WebHdfsCalls hdfs(HdfsOptions(cluster));
+  BlockingHdfs hdfs(HdfsOptions(cluster));
   const auto entries = hdfs.List(JobsFolder(cluster));
   if (!entries.ok() && entries.error().code == ErrorCode::kNotFound) return NewestJobs{};
   TRY(entries);

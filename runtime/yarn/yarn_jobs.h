@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "runtime/base/result.h"
-#include "runtime/hadoop/webhdfs.h"
+#include "runtime/hadoop/hdfs.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/net/tls.h"
@@ -48,7 +48,7 @@ HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);
 LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job);
 
 // Returns options for WebHDFS with the limits that suit calls for records.
-hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);
+hadoop::Hdfs::Options HdfsOptions(const YarnCluster& cluster);
 
 // Returns the records of a job, which need not exist. `known` contains records that this process itself wrote.
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known = {});

@@ -25,7 +25,7 @@ bool Parse(std::string_view body, Message& message) {
 void Prove(std::string_view body) {
   hadoop::wire::RpcSasl message;
   if (!Parse(body, message)) return;
-  hadoop::SaslExchange exchange(hadoop::MakeDigestMechanism({"identifier", "password", "", ""}, "nonce"));
+  hadoop::SaslExchange exchange(hadoop::MakeDigestMechanism({"identifier", "password"}, "nonce"));
   const auto first = exchange.Next(message);
   if (!first.ok()) return;
   CHECK(first->has_value() && (*first)->state() == hadoop::wire::RpcSasl::INITIATE && (*first)->auths_size() == 1);
@@ -83,7 +83,7 @@ void ReadProtected(std::string_view input, const char* qop) {
 
 void Read(std::string_view input) {
   if (input.empty()) return;
-  (void)hadoop::AnswerDigest({"identifier", "password", "", ""}, input, "/default", "nonce").ok();
+  (void)hadoop::AnswerDigest({"identifier", "password"}, input, "/default", "nonce").ok();
   if (const auto id = hadoop::ParseContainerId(input)) CHECK(hadoop::ParseContainerId(hadoop::ToString(*id)) == id);
   ForEachFrame(input, kMostBytes, ReadFrame);
   for (const char* qop : kProtections) {

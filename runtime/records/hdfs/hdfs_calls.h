@@ -16,7 +16,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
-#include "runtime/hadoop/webhdfs.h"
+#include "runtime/hadoop/hdfs.h"
 
 namespace tony {
 
@@ -27,10 +27,10 @@ T AwaitAnswer(EventLoop& loop, const Start& start) {
   return WithoutThrowing([&] { return RunUntilAnswer<T>(loop, start); });
 }
 
-// Calls of HDFS that block until the answer; each call is sent once. Interface, implemented by WebHdfsCalls, and by
+// Calls of HDFS that block until the answer; each call is sent once. Interface, implemented by BlockingHdfs, and by
 // FakeHdfs in tests. FakeHdfs also loses answers, and executes calls after the caller has stopped waiting.
 //
-// Thread-safe. Errors are those of hadoop::WebHdfs. After kUnavailable the call may have been executed, or may still be
+// Thread-safe. Errors are those of hadoop::Hdfs. After kUnavailable the call may have been executed, or may still be
 // executed later.
 
 class HdfsCalls {
@@ -57,11 +57,11 @@ class HdfsCalls {
 // milliseconds, and another process always waits for the answer. `answer` is the size of the largest record.
 HttpCallLimits LimitsOfRecords();
 
-// Uses WebHDFS, on an event loop of its own. All threads share the open connections, so a call waits while another
+// Uses an event loop of its own. All threads share the open connections, so a call waits while another
 // thread's call runs. A component whose calls must not wait, such as a journal, has an object of its own.
-class WebHdfsCalls : public HdfsCalls {
+class BlockingHdfs : public HdfsCalls {
  public:
-  explicit WebHdfsCalls(hadoop::WebHdfs::Options options);
+  explicit BlockingHdfs(hadoop::Hdfs::Options options);
 
   Status MakeFolders(const std::string& path) override;
   Result<hadoop::HdfsEntry> GetEntry(const std::string& path) override;
@@ -70,7 +70,7 @@ class WebHdfsCalls : public HdfsCalls {
   Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) override;
   Result<bool> Create(const std::string& path, std::string_view bytes) override;
   Result<std::string> Read(const std::string& path) override;
-  // Reads a part of the file; the arguments are those of WebHdfs::Read().
+  // Reads a part of the file; the arguments are those of Hdfs::Read().
   Result<std::string> ReadPart(const std::string& path, int64_t offset, int64_t length);
   Result<bool> Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) override;
   Result<bool> Remove(const std::string& path) override;
@@ -84,7 +84,7 @@ class WebHdfsCalls : public HdfsCalls {
   const int64_t largest_;
   std::mutex mutex_;
   EventLoop loop_;  // mutex_ guards loop_ and hdfs_.
-  hadoop::WebHdfs hdfs_;
+  const std::unique_ptr<hadoop::Hdfs> hdfs_;
 };
 
 // HdfsBytes keeps bytes under a name in HDFS: either all of them are there, or the name does not exist.

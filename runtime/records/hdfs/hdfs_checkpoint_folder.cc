@@ -111,14 +111,14 @@ Result<T> HdfsFilesForOthers::Ask(const std::string& path, Start start) const {
 
 Status HdfsFilesForOthers::MakeFolder(const std::string& path) const {
   TRY_ASSIGN(const Status made, (Ask<Status>(path, [&](const std::string& at, auto done) {
-               return hdfs_.MakeFolders(at, kFolderForOthers, done);
+               return hdfs_->MakeFolders(at, kFolderForOthers, done);
              })));
   return made;
 }
 
 Status HdfsFilesForOthers::Write(const std::string& path, std::string_view content) const {
   TRY_ASSIGN(const Result<bool> put, (Ask<Result<bool>>(path, [&](const std::string& at, auto done) {
-               return PutCompleteFile(hdfs_, at, {.bytes = std::string(content), .file = {}, .on_moved = {}},
+               return PutCompleteFile(*hdfs_, at, {.bytes = std::string(content), .file = {}, .on_moved = {}},
                                       hadoop::HdfsRename::kOverwrite, kFileForOthers, done);
              })));
   return put.status();
@@ -126,7 +126,7 @@ Status HdfsFilesForOthers::Write(const std::string& path, std::string_view conte
 
 Status HdfsFilesForOthers::Remove(const std::string& path) const {
   TRY_ASSIGN(const Result<bool> removed,
-             (Ask<Result<bool>>(path, [&](const std::string& at, auto done) { return hdfs_.Remove(at, done); })));
+             (Ask<Result<bool>>(path, [&](const std::string& at, auto done) { return hdfs_->Remove(at, done); })));
   return removed.status();
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/hadoop/webhdfs.h"
+#include "runtime/hadoop/hdfs.h"
 #include "runtime/records/checkpoints.h"
 #include "runtime/records/files_for_others.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
@@ -35,11 +35,11 @@ class HdfsCheckpointFolder : public CheckpointFolder {
   const std::string file_system_, path_, user_;
 };
 
-// Writes files in HDFS that programs of other users read. Uses WebHDFS on an event loop of its own. Paths look like
+// Writes files in HDFS that programs of other users read. Uses an event loop of its own. Paths look like
 // "hdfs://nn:8020/x"; the file system named in them is ignored.
 class HdfsFilesForOthers : public FilesForOthers {
  public:
-  explicit HdfsFilesForOthers(hadoop::WebHdfs::Options options) : hdfs_(loop_, std::move(options)) {}
+  explicit HdfsFilesForOthers(hadoop::Hdfs::Options options) : hdfs_(hadoop::MakeHdfs(loop_, std::move(options))) {}
 
   Status MakeFolder(const std::string& path) const override;
   Status Write(const std::string& path, std::string_view content) const override;
@@ -51,7 +51,7 @@ class HdfsFilesForOthers : public FilesForOthers {
 
   mutable std::mutex mutex_;
   mutable EventLoop loop_;  // mutex_ guards loop_ and hdfs_.
-  mutable hadoop::WebHdfs hdfs_;
+  const std::unique_ptr<hadoop::Hdfs> hdfs_;
 };
 
 }  // namespace tony

@@ -5,6 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.hadoop.hdfs.protocol.proto.AclProtos;
+import org.apache.hadoop.hdfs.protocol.proto.ClientNamenodeProtocolProtos;
+import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos;
+import org.apache.hadoop.hdfs.protocol.proto.HdfsProtos;
+import org.apache.hadoop.hdfs.protocol.proto.XAttrProtos;
 import org.apache.hadoop.ipc.protobuf.IpcConnectionContextProtos;
 import org.apache.hadoop.ipc.protobuf.ProtobufRpcEngine2Protos;
 import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos;
@@ -32,7 +37,9 @@ public class WirePeer {
   private static final FileDescriptor[] THEIRS = {
     RpcHeaderProtos.getDescriptor(), ProtobufRpcEngine2Protos.getDescriptor(),
     IpcConnectionContextProtos.getDescriptor(), SecurityProtos.getDescriptor(), YarnProtos.getDescriptor(),
-    YarnServiceProtos.getDescriptor(), YarnSecurityTokenProtos.getDescriptor()};
+    YarnServiceProtos.getDescriptor(), YarnSecurityTokenProtos.getDescriptor(), AclProtos.getDescriptor(),
+    ClientNamenodeProtocolProtos.getDescriptor(), DataTransferProtos.getDescriptor(), HdfsProtos.getDescriptor(),
+    XAttrProtos.getDescriptor()};
 
   private final Map<String, Descriptor> messages = new TreeMap<>();
   private final Map<String, EnumDescriptor> enums = new TreeMap<>();

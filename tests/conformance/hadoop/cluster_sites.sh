@@ -73,9 +73,18 @@ dfs.datanode.address localhost:${port[2]}
 dfs.datanode.http.address localhost:${port[3]}
 dfs.datanode.ipc.address localhost:${port[4]}
 dfs.namenode.safemode.extension 0
+$([ -z "${TONY_HADOOP_ENCRYPT:-}" ] || printf '%s\n' "dfs.encrypt.data.transfer true" "dfs.block.access.token.enable true")
 $([ -z "$kerberos" ] || hdfs_security)
 $([ -z "$https" ] || hdfs_tls)
 END
+}
+
+write_clients_conf() {
+  rm -rf "$folder/conf-clients"
+  cp -r "$folder/conf" "$folder/conf-clients"
+  sed -i -e 's,\(<name>dfs.namenode.https\?-address[^<]*</name><value>\)[^<]*,\1localhost:1,' \
+    -e 's,<configuration>,&<property><name>dfs.webhdfs.enabled</name><value>false</value></property>,' \
+    "$folder/conf-clients/hdfs-site.xml"
 }
 
 # By default memory limits are "enforced" by cgroups, which this NodeManager does not use.

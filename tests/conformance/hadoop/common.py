@@ -26,6 +26,9 @@ CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
 KERBEROS = (CLUSTER / "kdc").exists()
 HTTPS = (CLUSTER / "tls").exists()
+# The site files of clients; on a cluster without WebHDFS they differ from those of the daemons.
+CONF = next(folder for folder in (CLUSTER / "conf-clients", CLUSTER / "conf") if folder.exists())
+HAS_WEBHDFS = CONF.name == "conf"
 RM_WEB = "yarn.resourcemanager.webapp.https.address" if HTTPS else "yarn.resourcemanager.webapp.address"
 VERSION = tuple(map(int, (CLUSTER / "cluster").read_text().split()[0].split(".")))  # of Hadoop, e.g. (3, 4, 3)
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files and $TONY_HOME
@@ -99,7 +102,7 @@ def environment(**more):
         "PATH": os.environ["PATH"],
         "HOME": str(WORK),
         "TONY_HOME": str(WORK / "home"),
-        "HADOOP_CONF_DIR": str(CLUSTER / "conf"),
+        "HADOOP_CONF_DIR": str(CONF),
         "HADOOP_USER_NAME": "root",
         **(ticket_of("root") if KERBEROS else {}),
         **acting,

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/webhdfs.h"
+#include "runtime/hadoop/hdfs.h"
 #include "tests/support/run_until.h"
 
 namespace tony::hadoop {
@@ -36,24 +36,35 @@ bool Is(const Result<T>& result, const T& value) {
   return result.ok() && *result == value;
 }
 
+// Returns the options for `place`: "http://HOST:PORT" is the NameNode's web server, and "rpc://HOST:PORT" its RPC server.
+inline Hdfs::Options OptionsFor(const std::string& place, const std::string& user) {
+  constexpr std::string_view kRpc = "rpc://";
+  if (!place.starts_with(kRpc)) return {.bases = {place}, .user = user};
+  return {.rpc = {.name_nodes = {*ParseEndpoint(place.substr(kRpc.size()), 0)}}, .user = user};
+}
+
 // Makes one call after the other, as the cluster's superuser or as the ordinary user eve.
 class Cluster {
  public:
   explicit Cluster(const std::string& at)
-      : url(at), root(loop, {.bases = {url}, .user = UserName()}), eve(loop, {.bases = {url}, .user = "eve"}) {}
+      : url(at),
+        of_root_(MakeHdfs(loop, OptionsFor(url, UserName()))),
+        of_eve_(MakeHdfs(loop, OptionsFor(url, "eve"))) {}
+
+  bool has_rpc() const { return url.starts_with("rpc:"); }
 
   // Returns the result of a call. The newest error is in `said`.
   template <class T, class Start>
   T Run(Start start) {
     std::optional<T> result;
-    const WebHdfs::Handle handle = start([&](T value) { result = std::move(value); });
+    const Hdfs::Handle handle = start([&](T value) { result = std::move(value); });
     RunUntil(
         loop, [&] { return result.has_value(); }, kLimit);
     if (!result) result = T(Error{ErrorCode::kInternal, "never answered"});
     said = result->ok() ? "" : result->error().message;
     return *std::move(result);
   }
-  Status MakeFolders(WebHdfs& hdfs, const std::string& path, int permission = 0755) {
+  Status MakeFolders(Hdfs& hdfs, const std::string& path, int permission = 0755) {
     return Run<Status>([&](auto done) { return hdfs.MakeFolders(path, permission, done); });
   }
   Result<bool> Put(const std::string& path, std::string bytes, HdfsRename how = HdfsRename::kIfNew) {
@@ -90,7 +101,12 @@ class Cluster {
 
   const std::string url;
   EventLoop loop;
-  WebHdfs root, eve;
+
+ private:
+  const std::unique_ptr<Hdfs> of_root_, of_eve_;
+
+ public:
+  Hdfs &root = *of_root_, &eve = *of_eve_;
   std::string said;
 };
 

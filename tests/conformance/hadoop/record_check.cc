@@ -21,8 +21,11 @@ const std::string kLarge(kMostInAttribute + 1, 'x');
 struct Job {
   Job(const Cluster& cluster, const std::string& name)
       : folder{"hdfs:", "/user/eve/jobs/" + name, "eve"},
-        calls(std::make_shared<WebHdfsCalls>(
-            WebHdfs::Options{.bases = {cluster.url}, .user = "eve", .limits = LimitsOfRecords()})),
+        calls(std::make_shared<BlockingHdfs>([&] {
+          Hdfs::Options options = OptionsFor(cluster.url, "eve");
+          options.limits = LimitsOfRecords();
+          return options;
+        }())),
         records(calls, folder),
         journal(calls, folder) {}
 
@@ -108,7 +111,7 @@ Why ASealedJournalAcceptsNoRecord(Cluster& cluster) {
   constexpr size_t kSize = 128 << 20;
   std::optional<Result<bool>> late;
   bool is_sealed = false;
-  WebHdfs::Handle handle;
+  Hdfs::Handle handle;
   handle = cluster.eve.Create(first.folder.path + "/journal/1/.put-late", {std::string(kSize, 'x'), {}, {}}, {},
                               [&](const Result<bool>& created) { late = created; });
   const auto is_writing = [&] {

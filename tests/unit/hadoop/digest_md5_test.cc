@@ -32,7 +32,7 @@ TEST(DigestMd5Test, ClientAndServerProofsMatchThoseOfJava) {
 }
 
 TEST(DigestMd5Test, TheIdentifierAndPasswordOfATokenServeAsDigestUserNameAndPassword) {
-  const auto answer = AnswerDigest(kNodeToken, kChallenge, "/default", kClientNonce);
+  const auto answer = AnswerDigest(LoginOf(kNodeToken), kChallenge, "/default", kClientNonce);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->response, std::string("charset=utf-8,username=\"") + kUser + "\",realm=\"default\",nonce=\"" +
                                   kNonce + "\",nc=00000001,cnonce=\"" + kClientNonce +
@@ -41,13 +41,13 @@ TEST(DigestMd5Test, TheIdentifierAndPasswordOfATokenServeAsDigestUserNameAndPass
 }
 
 std::string Refusal(const std::string& challenge) {
-  const auto answer = AnswerDigest(kNodeToken, challenge, "/default", kClientNonce);
+  const auto answer = AnswerDigest(LoginOf(kNodeToken), challenge, "/default", kClientNonce);
   return answer.ok() ? "accepted" : answer.error().message;
 }
 
 TEST(DigestMd5Test, TheWeakestProtectionThatTheServerAcceptsIsChosen) {
   const auto chosen = [](const std::string& offered) {
-    const auto answer = AnswerDigest(kNodeToken, "nonce=\"n\",algorithm=md5-sess" + offered, "/default", kClientNonce);
+    const auto answer = AnswerDigest(LoginOf(kNodeToken), "nonce=\"n\",algorithm=md5-sess" + offered, "/default", kClientNonce);
     return answer.ok() ? answer->response.substr(answer->response.find("qop=")) : answer.error().message;
   };
   EXPECT_EQ(chosen(""), "qop=auth");
@@ -72,7 +72,7 @@ TEST(DigestMd5Test, AMalformedDigestChallengeIsRejected) {
 }
 
 TEST(DigestMd5Test, ARealmWithQuotesIsEscaped) {
-  const auto answer = AnswerDigest(kNodeToken, "realm=\"a\\\"b\",nonce=n,algorithm=md5-sess", "/x", "c");
+  const auto answer = AnswerDigest(LoginOf(kNodeToken), "realm=\"a\\\"b\",nonce=n,algorithm=md5-sess", "/x", "c");
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_NE(answer->response.find("realm=\"a\\\"b\","), std::string::npos) << answer->response;
 }

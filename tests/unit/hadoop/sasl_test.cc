@@ -12,7 +12,7 @@ const Token kSaslToken{"an identifier", "a password", "YARN_AM_RM_TOKEN", ""};
 constexpr char kOfferedChallenge[] = "realm=\"default\",nonce=\"n\",qop=\"auth-int\",charset=utf-8,algorithm=md5-sess";
 constexpr char kFixedNonce[] = "c";
 
-SaslExchange TokenExchange() { return SaslExchange(MakeDigestMechanism(kSaslToken, kFixedNonce)); }
+SaslExchange TokenExchange() { return SaslExchange(MakeDigestMechanism(LoginOf(kSaslToken), kFixedNonce)); }
 
 wire::RpcSasl Offer(const std::string& method, const std::string& mechanism) {
   wire::RpcSasl offer;
@@ -44,7 +44,7 @@ TEST(SaslTest, ATokenIsAuthenticatedInTwoMessages) {
   EXPECT_TRUE((*initiate)->auths(0).has_protocol());
   EXPECT_FALSE((*initiate)->auths(0).has_challenge());
   EXPECT_FALSE(exchange.TakeLayer());
-  const auto end = exchange.Next(Success(AnswerDigest(kSaslToken, kOfferedChallenge, "/default", kFixedNonce)->server_proof));
+  const auto end = exchange.Next(Success(AnswerDigest(LoginOf(kSaslToken), kOfferedChallenge, "/default", kFixedNonce)->server_proof));
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_FALSE(*end);
   EXPECT_TRUE(exchange.TakeLayer());

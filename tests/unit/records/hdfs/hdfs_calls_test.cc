@@ -20,17 +20,17 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 // Records that are stored over HTTP (WebHDFS).
-class WebHdfsCallsTest : public hadoop::ServedNameNodeTest {
+class BlockingHdfsTest : public hadoop::ServedNameNodeTest {
  protected:
   std::string Bytes(const std::string& name) const { return ServedNameNodeTest::Bytes(store, name); }
 
-  const std::shared_ptr<WebHdfsCalls> calls = std::make_shared<WebHdfsCalls>(
-      hadoop::WebHdfs::Options{.bases = {node_.url()}, .user = "eve", .limits = LimitsOfRecords()});
+  const std::shared_ptr<BlockingHdfs> calls = std::make_shared<BlockingHdfs>(
+      hadoop::Hdfs::Options{.bases = {node_.url()}, .user = "eve", .limits = LimitsOfRecords()});
   const HdfsRecordStore store{calls, kJob, Tries(4)};
   const std::string large = std::string(kMostInAttribute + 1, 'x');
 };
 
-TEST_F(WebHdfsCallsTest, AllRecordsAreReadAndWrittenOverOneConnection) {
+TEST_F(BlockingHdfsTest, AllRecordsAreReadAndWrittenOverOneConnection) {
   ASSERT_TRUE(MakeRecordFolder(calls, kJob).ok());
   for (const std::string& bytes : {std::string("s\0all", 5), large, std::string()}) {
     ASSERT_TRUE(store.Replace("status.json", bytes, kKept).ok());
@@ -52,7 +52,7 @@ TEST_F(WebHdfsCallsTest, AllRecordsAreReadAndWrittenOverOneConnection) {
   });
 }
 
-TEST_F(WebHdfsCallsTest, ANewRecordIsStoredEvenIfTheHdfsResponseToTheRenameIsLost) {
+TEST_F(BlockingHdfsTest, ANewRecordIsStoredEvenIfTheHdfsResponseToTheRenameIsLost) {
   ASSERT_TRUE(MakeRecordFolder(calls, kJob).ok());
   OnServer([this] { node_.loses_answer_of = "RENAME"; });
   const auto put = Must(store.PutNew("acked.json", "1", kKept));
@@ -60,7 +60,7 @@ TEST_F(WebHdfsCallsTest, ANewRecordIsStoredEvenIfTheHdfsResponseToTheRenameIsLos
   EXPECT_EQ(Bytes("acked.json"), "1");
 }
 
-TEST_F(WebHdfsCallsTest, APartialUploadOfARecordFailsAndLeavesNoFile) {
+TEST_F(BlockingHdfsTest, APartialUploadOfARecordFailsAndLeavesNoFile) {
   OnServer([this] { node_.keeps_of_a_body = 1000; });
   const Error error = store.Replace("status.json", large, kKept).error();
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
@@ -68,7 +68,7 @@ TEST_F(WebHdfsCallsTest, APartialUploadOfARecordFailsAndLeavesNoFile) {
   OnServer([this] { EXPECT_THAT(node_.files, IsEmpty()); });
 }
 
-TEST_F(WebHdfsCallsTest, ARecordIsCreatedByExactlyOneOfSixConcurrentThreads) {
+TEST_F(BlockingHdfsTest, ARecordIsCreatedByExactlyOneOfSixConcurrentThreads) {
   std::atomic<int> first = 0;
   std::vector<std::jthread> racers;
   for (int i = 0; i < 6; ++i) {
@@ -80,7 +80,7 @@ TEST_F(WebHdfsCallsTest, ARecordIsCreatedByExactlyOneOfSixConcurrentThreads) {
   EXPECT_EQ(first, 1);
 }
 
-TEST_F(WebHdfsCallsTest, AReadReturnsUnavailableIfTheServerIsNotANameNode) {
+TEST_F(BlockingHdfsTest, AReadReturnsUnavailableIfTheServerIsNotANameNode) {
   OnServer([this] { node_.answers_all = Answered(404, "<html>"); });
   const auto record = store.Get("spec.json");
   EXPECT_EQ(record.error().code, ErrorCode::kUnavailable);

@@ -1,0 +1,95 @@
+#include "runtime/hadoop/hdfs.h"
+
+#include <random>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/rpc_hdfs.h"
+#include "runtime/hadoop/webhdfs.h"
+
+namespace tony::hadoop {
+
+std::unique_ptr<Hdfs> MakeHdfs(EventLoop& loop, Hdfs::Options options) {
+  if (options.rpc.name_nodes.empty()) return std::make_unique<WebHdfs>(loop, std::move(options));
+  return std::make_unique<RpcHdfs>(loop, std::move(options), ResolveHost);
+}
+
+namespace {
+
+std::string TemporaryFor(const std::string& path) {
+  std::random_device random;
+  return StrCat(path.substr(0, path.rfind('/') + 1), kUnfinishedPut, random(), "-", random());
+}
+
+class Put : public EventLoop::Handle {
+ public:
+  Put(Hdfs& hdfs, const std::string& path, HdfsRename how, Hdfs::Done<Result<bool>> done, std::function<Status()> check)
+      : hdfs_(hdfs),
+        path_(path),
+        temporary_(TemporaryFor(path)),
+        how_(how),
+        done_(std::move(done)),
+        check_(std::move(check)) {}
+
+  void Begin(HdfsBody body, int permission) {
+    length_ = body.length();
+    const HdfsCreation how{.permission = permission};
+    running_ = hdfs_.Create(temporary_, std::move(body), how, [this](const Result<bool>& created) {
+      if (!created.ok()) return CleanUp(created.error());
+      if (!*created) return CleanUp(UnavailableError(temporary_, ": the temporary file already exists"));
+      CheckLength();
+    });
+  }
+
+ private:
+  void CheckLength() {
+    running_ = hdfs_.GetEntry(temporary_, [this](const Result<HdfsEntry>& entry) {
+      if (!entry.ok()) return CleanUp(entry.error());
+      const int64_t there = (*entry).length;
+      if (there != length_) return CleanUp(UnavailableError(path_, ": ", there, " of ", length_, " bytes arrived"));
+      const Status checked = check_ ? check_() : Ok();
+      if (!checked.ok()) return CleanUp(checked.error());
+      Rename();
+    });
+  }
+  void Rename() {
+    running_ = hdfs_.Rename(temporary_, path_, how_, [this](const Result<bool>& renamed) {
+      if (renamed.ok() && *renamed) return Tell(true);
+      renaming_ = true;
+      CleanUp(renamed);
+    });
+  }
+  // Removes the temporary file. If the answer to the rename was lost, and the temporary file does not exist, the rename
+  // was done.
+  void CleanUp(const Result<bool>& ending) {
+    running_ = hdfs_.Remove(temporary_, [this, ending](const Result<bool>& removed) {
+      const bool was_renamed = renaming_ && !ending.ok() && removed.ok() && !*removed;
+      Tell(was_renamed ? Result<bool>(true) : ending);
+    });
+  }
+  void Tell(const Result<bool>& result) {
+    // This is a copy, because the call may destroy this object.
+    const auto done = done_;
+    done(result);
+  }
+
+  Hdfs& hdfs_;
+  const std::string path_, temporary_;
+  const HdfsRename how_;
+  Hdfs::Done<Result<bool>> done_;
+  std::function<Status()> check_;
+  int64_t length_ = 0;
+  bool renaming_ = false;
+  Hdfs::Handle running_;
+};
+
+}  // namespace
+
+Hdfs::Handle PutCompleteFile(Hdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how, int permission,
+                             Hdfs::Done<Result<bool>> done, std::function<Status()> check) {
+  auto put = std::make_unique<Put>(hdfs, path, how, std::move(done), std::move(check));
+  put->Begin(std::move(body), permission);
+  return put;
+}
+
+}  // namespace tony::hadoop

@@ -1,0 +1,89 @@
+// `RpcHdfs` accesses HDFS by the protocols of Hadoop's own clients: the NameNode's RPC (ClientProtocol), and the
+// DataNodes' protocol for the data of blocks (data_node.h). Clusters without WebHDFS need it.
+//
+//   Create:  create -> addBlock -> the bytes to the DataNodes -> addBlock ... -> complete
+//   Append:  append, which begins a new block -> the same
+//   Read:    getBlockLocations -> the bytes of each block, from any DataNode that has them
+//
+// A block that cannot be written is abandoned and written again to other DataNodes, a few times. A file stays open for
+// its writer if a call is cancelled or fails. HDFS closes such a file after 20 minutes by default.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/hadoop/hdfs.h"
+#include "runtime/hadoop/rpc_connection.h"
+#include "runtime/net/host_resolver.h"
+
+namespace tony::hadoop {
+
+class RpcHdfs : public Hdfs {
+ public:
+  // `lookup` resolves the names of the NameNodes: ResolveHost(), or a function that a static program can call.
+  RpcHdfs(EventLoop& loop, Options options, HostResolver::Lookup lookup);
+
+  Handle MakeFolders(const std::string& path, int permission, Done<Status> done) override;
+  Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done) override;
+  Handle GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done) override;
+  Handle RenewToken(const Token& token, Done<Result<Instant>> done) override;
+  Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done) override;
+  Handle List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done) override;
+  Handle Create(const std::string& path, HdfsBody body, const HdfsCreation& how, Done<Result<bool>> done) override;
+  Handle Append(const std::string& path, HdfsBody body, Done<Status> done) override;
+  Handle Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done) override;
+  Handle Rename(const std::string& from, const std::string& to, HdfsRename how, Done<Result<bool>> done) override;
+  Handle Remove(const std::string& path, Done<Result<bool>> done) override;
+  Handle SetPermission(const std::string& path, int permission, Done<Status> done) override;
+  Handle SetXattr(const std::string& path, const std::string& name, std::string_view value, HdfsXattr how,
+                  Done<Result<bool>> done) override;
+  Handle GetXattrs(const std::string& path, Done<Result<std::map<std::string, std::string>>> done) override;
+
+ private:
+  struct Call {
+    std::string method, path;
+    bool writes = false;
+  };
+  // The settings of the cluster that a writer needs.
+  struct Defaults {
+    uint64_t block_size = 0;
+    uint32_t chunk = 0;  // bytes for each checksum
+    uint32_t replication = 0;
+    bool encrypts_data = false;
+  };
+  using Reply = RpcConnection::Reply;
+  class Steps;
+  class DataSteps;
+  class Writing;
+  class Reading;
+
+  RpcConnection MakeConnection(RpcIdentity identity);
+  void Send(Steps& steps, const Call& call, const std::string& request, size_t tries, Done<Result<Reply>> done);
+  void TakeReply(Steps& steps, const Call& call, const std::string& request, size_t tries, const Reply& reply,
+                 const Done<Result<Reply>>& done);
+  Result<std::string> Checked(const Call& call, const Result<Reply>& reply) const;
+  template <class Response, class T, class Convert>
+  Done<Result<Reply>> Parsing(const Call& call, Convert convert, Done<Result<T>> done) const;
+  template <class Response, class T, class Request, class Convert>
+  Handle Ask(const Call& call, const Request& request, Convert convert, Done<Result<T>> done);
+  template <class Response, class Request>
+  Handle AskStatus(const Call& call, const Request& request, Done<Status> done);
+  template <class Response, class Request>
+  Handle AskNew(const Call& call, const Request& request, Done<Result<bool>> done);
+  template <class Response, class T, class Request, class Convert>
+  Handle AskWithTicket(const Call& call, const std::string& proxied, const Request& request, Convert convert,
+                       Done<Result<T>> done);
+
+  EventLoop& loop_;
+  const Options options_;
+  HostResolver names_;
+  RpcConnection name_node_;
+  std::optional<Defaults> defaults_;
+};
+
+}  // namespace tony::hadoop
