@@ -44,7 +44,7 @@ std::atomic<size_t> active_name_node = 0;
 
 std::vector<Endpoint> ActiveFirst(std::vector<Endpoint> name_nodes) {
   const auto shift = static_cast<std::ptrdiff_t>(active_name_node % name_nodes.size());
-  std::ranges::rotate(name_nodes, name_nodes.begin() + shift);
+  std::rotate(name_nodes.begin(), name_nodes.begin() + shift, name_nodes.end());
   return name_nodes;
 }
 

@@ -82,18 +82,6 @@ Result<hadoop::GssContext::User> OwnerOfTicket() {
   return context->WhoAmI();
 }
 
-// Returns the principal or the name as which this process calls HDFS.
-Result<std::string> LoginOn(const YarnCluster& cluster) {
-  TRY_ASSIGN(const Tokens tokens, TokensOfFile());
-  if (const auto token = HdfsTokenIn(tokens, cluster)) {
-    if (auto owner = hadoop::OwnerOf(*token)) return *std::move(owner);
-    return InvalidError(kTokenFile, ": the token for HDFS does not name its owner");
-  }
-  TRY_ASSIGN(const auto user, OwnerOfTicket());
-  const std::string proxied = VariableText(kProxyUser);
-  return proxied.empty() ? user.principal : proxied;
-}
-
 Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string& renewer) {
   TRY_ASSIGN(hadoop::Token token, AskHdfs<hadoop::Token>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& hdfs, auto done) {
                return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
@@ -175,10 +163,13 @@ hadoop::Hdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLi
 
 Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& rules) {
   if (!UsesWebHdfs(cluster)) {
-    TRY_ASSIGN(const std::string principal, LoginOn(cluster));
+    TRY_ASSIGN(const std::string text, HdfsTokenTextOf(cluster, ""));
+    TRY_ASSIGN(const hadoop::Token token, hadoop::TokenFromText(text));
+    const auto owner = hadoop::OwnerOf(token);
+    if (!owner) return InvalidError("the NameNode's token cannot be read, so the user's name is not known");
     TRY_ASSIGN(
         const std::string user,
-        hadoop::UserOf(principal, rules, cluster.hdfs_rpc.principal.substr(cluster.hdfs_rpc.principal.rfind('@') + 1)));
+        hadoop::UserOf(*owner, rules, cluster.hdfs_rpc.principal.substr(cluster.hdfs_rpc.principal.rfind('@') + 1)));
     return StrCat(cluster.home.substr(0, cluster.home.rfind('/') + 1), user);
   }
   EventLoop loop;

@@ -13,6 +13,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/aggregated_log.h"
+#include "runtime/hadoop/webhdfs.h"
 #include "runtime/os/files.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/hdfs/hdfs_calls.h"

@@ -123,8 +123,8 @@ std::vector<std::string> Seeds() {
     const auto layer = LayerOf(qop, hadoop::DigestSide::kServer);
     seeds.push_back(*layer->Wrap(hadoop::FrameOf({&failure})));
     const auto message = hadoop::SaslMessage(hadoop::wire::RpcSasl::WRAP, seeds.back());
-    const auto next = hadoop::SaslMessage(hadoop::wire::RpcSasl::WRAP,
-                                          *layer->Wrap(hadoop::FrameOf({&header, &allocation})));
+    const auto next =
+        hadoop::SaslMessage(hadoop::wire::RpcSasl::WRAP, *layer->Wrap(hadoop::FrameOf({&header, &allocation})));
     seeds.push_back("\x01" + hadoop::FrameOf({&header, &message}) + hadoop::FrameOf({&header, &next}));
   }
   return seeds;

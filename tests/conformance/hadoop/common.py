@@ -296,6 +296,18 @@ def jobs_in_hdfs(user="root"):
     return {entry["pathSuffix"] for entry in listed["FileStatuses"]["FileStatus"]}
 
 
+def edited_conf(name, **changes):
+    """Makes a copy of the clients' configuration in which one text of each given file is replaced."""
+    conf = WORK / name
+    shutil.rmtree(conf, ignore_errors=True)
+    shutil.copytree(CONF, conf)
+    for site_name, (old, new) in changes.items():
+        file = conf / f"{site_name}-site.xml"
+        must(old in file.read_text(), old)
+        file.write_text(file.read_text().replace(old, new))
+    return str(conf)
+
+
 def cluster(verb, *words):
     ran = subprocess.run([HERE / "cluster", verb, CLUSTER, *words], text=True, capture_output=True, timeout=LIMIT)
     must(ran.returncode == 0, verb, words, ran.stdout, ran.stderr)

@@ -13,7 +13,7 @@ import time
 import urllib.request
 
 from common import (CLUSTER, HERE, LIMIT, PROGRAMS, VERSION, WORK, application, applications, begin, cluster, dfsadmin,
-                    end, end_masters, environment, hdfs, hosts_of, jobs_in_hdfs, make_home, must, node_of, nodes_run,
+                    edited_conf, end, end_masters, environment, hdfs, hosts_of, jobs_in_hdfs, make_home, must, node_of, nodes_run,
                     nothing_is_left_of, parent_of, processes_of, put, resource_manager, restart, run, runs, site,
                     status, submit, tony, until)
 from scenarios_takeover import leads, masters
@@ -503,18 +503,6 @@ def nothing_is_begun_by(user, *words, **more):
     return ran
 
 
-def edited_conf(name, **changes):
-    """Makes a copy of the clients' configuration in which one text of each given file is replaced."""
-    conf = WORK / name
-    shutil.rmtree(conf, ignore_errors=True)
-    shutil.copytree(CLUSTER / "conf", conf)
-    for site_name, (old, new) in changes.items():
-        file = conf / f"{site_name}-site.xml"
-        must(old in file.read_text(), old)
-        file.write_text(file.read_text().replace(old, new))
-    return str(conf)
-
-
 ACLS = "<name>yarn.acl.enable</name><value>true<"
 
 
@@ -846,12 +834,6 @@ def added(key, value):
     return "<configuration>", f"<configuration><property><name>{key}</name><value>{value}</value></property>"
 
 
-def webhdfs_is_used_although_the_clients_configuration_disables_webhdfs():
-    conf = edited_conf("no-webhdfs", hdfs=added("dfs.webhdfs.enabled", "false"))
-    ran = submit("-executes", "true", "-conf", "tony.worker.instances=1", HADOOP_CONF_DIR=conf)
-    must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
-
-
 def a_job_runs_on_a_cluster_that_demands_integrity_or_privacy():
     words = ("-executes", "true", "-conf", "tony.worker.instances=2")
     daemons = ("resourcemanager", "node1", "node2")
@@ -898,7 +880,6 @@ TOGETHER = (
     the_doctor_reports_each_part_of_a_healthy_cluster,
     the_doctor_reports_a_failed_check_with_its_fix,
     a_wrong_hadoop_configuration_is_refused_with_the_name_of_the_key,
-    webhdfs_is_used_although_the_clients_configuration_disables_webhdfs,
 )
 # These scenarios fill the cluster, remove files that others need, check everything that exists, or change the cluster.
 ALONE = (

@@ -47,14 +47,17 @@ std::string Refusal(const std::string& challenge) {
 
 TEST(DigestMd5Test, TheWeakestProtectionThatTheServerAcceptsIsChosen) {
   const auto chosen = [](const std::string& offered) {
-    const auto answer = AnswerDigest(LoginOf(kNodeToken), "nonce=\"n\",algorithm=md5-sess" + offered, "/default", kClientNonce);
+    const auto answer =
+        AnswerDigest(LoginOf(kNodeToken), "nonce=\"n\",algorithm=md5-sess" + offered, "/default", kClientNonce);
     return answer.ok() ? answer->response.substr(answer->response.find("qop=")) : answer.error().message;
   };
   EXPECT_EQ(chosen(""), "qop=auth");
   EXPECT_EQ(chosen(",qop=\"auth-conf, auth-int,auth\",cipher=\"3des\""), "qop=auth");
   EXPECT_EQ(chosen(",qop=\"auth-conf,auth-int\",cipher=\"3des\""), "qop=auth-int");
   EXPECT_EQ(chosen(",qop=\"auth-conf\",cipher=\"rc4,3des\""), "qop=auth-conf,cipher=\"3des\"");
-  const std::string only = " (hadoop.rpc.protection); only auth, auth-int, and auth-conf with 3des are supported";
+  const std::string only =
+      " (hadoop.rpc.protection, dfs.data.transfer.protection); only auth, auth-int, and auth-conf with 3des are "
+      "supported";
   EXPECT_EQ(chosen(",qop=\"auth-conf\",cipher=\"rc4,des\""), "the server demands the protection auth-conf" + only);
   EXPECT_EQ(chosen(",qop=\"auth-new\""), "the server demands the protection auth-new" + only);
 }
@@ -91,17 +94,16 @@ const Session kSigned{"auth-int",
                        {"second", "7365636f6e643e1f3a2a0723d0252f95000100000001"}},
                       {{"hello hadoop", "68656c6c6f206861646f6f705bc9b5bfb5a39ad9a32e000100000000"},
                        {"second", "7365636f6e642f376756efa424a38d45000100000001"}}};
-const Session kEncrypted{
-    "auth-conf",
-    "ZGlt5r8N1rIMTsRqS5AlntegNKZWZnTCvo4Gt/9D",
-    {{"hello hadoop", "dd05099c7bca991b60dfd088abcf3bc9901eecbb18faab6f000100000000"},
-     {"second", "d66b062455773e29a0f09b949ef5078f33cdb8f706e37114000100000001"}},
-    {{"hello hadoop", "4f6c50b50e426a0708ced33d1b1fc1c052633c61c8052649000100000000"},
-     {"second", "bff562cb1eaebb4198c13b2e12d5d6d8fb2cb740d8de7d46000100000001"}}};
+const Session kEncrypted{"auth-conf",
+                         "ZGlt5r8N1rIMTsRqS5AlntegNKZWZnTCvo4Gt/9D",
+                         {{"hello hadoop", "dd05099c7bca991b60dfd088abcf3bc9901eecbb18faab6f000100000000"},
+                          {"second", "d66b062455773e29a0f09b949ef5078f33cdb8f706e37114000100000001"}},
+                         {{"hello hadoop", "4f6c50b50e426a0708ced33d1b1fc1c052633c61c8052649000100000000"},
+                          {"second", "bff562cb1eaebb4198c13b2e12d5d6d8fb2cb740d8de7d46000100000001"}}};
 
 std::unique_ptr<SaslLayer> LayerOf(const Session& session, DigestSide side = DigestSide::kClient) {
-  const auto proofs = ProveDigest({kUser, "c2VjcmV0LXBhc3N3b3Jk", "default", session.nonce, kClientNonce, "/default",
-                                   session.qop});
+  const auto proofs =
+      ProveDigest({kUser, "c2VjcmV0LXBhc3N3b3Jk", "default", session.nonce, kClientNonce, "/default", session.qop});
   return *MakeDigestLayer(proofs->session_key, session.qop, side);
 }
 

@@ -108,6 +108,26 @@ TEST_F(ServersTest, TheCallAfterAStandbyExceptionGoesToTheNextServer) {
   EXPECT_EQ(other.calls.size(), 1u);
 }
 
+TEST_F(ServersTest, OnlyTheCallThatAStandbyAnsweredIsKnownToBeNotExecuted) {
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    if (call.method == "two") server->Fail(call, "org.apache.hadoop.ipc.StandbyException", "not active");
+  };
+  ConnectTo({First(), Second()});
+  Call("one");
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_TRUE(IsStandby(FailureOf("two")));
+  EXPECT_EQ(FailureOf("one").kind, Kind::kLost);
+  EXPECT_FALSE(FailureOf("one").is_unsent);
+}
+
+TEST_F(ServersTest, ACallIsUnsentIfNoConnectionWasMade) {
+  ConnectTo({{"127.0.0.1", 1}});
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_TRUE(FailureOf("one").is_unsent);
+}
+
 TEST_F(ServersTest, ALostCallIsFollowedByACallToTheNextServer) {
   server->on_call = [](const FakeRpcServer::Call&) {};
   ConnectTo({First(), Second()});
@@ -199,7 +219,8 @@ TEST_F(RpcConnectionTest, AnUnsupportedRpcProtectionIsReportedInOneLine) {
   Call("one");
   ASSERT_TRUE(Answered(1));
   EXPECT_EQ(ErrorOf(FailureOf("one"), "x").message,
-            "x: the server demands the protection auth-new (hadoop.rpc.protection); only auth, auth-int, and auth-conf "
+            "x: the server demands the protection auth-new (hadoop.rpc.protection, dfs.data.transfer.protection); only "
+            "auth, auth-int, and auth-conf "
             "with 3des are supported");
 }
 

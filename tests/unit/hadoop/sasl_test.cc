@@ -44,7 +44,8 @@ TEST(SaslTest, ATokenIsAuthenticatedInTwoMessages) {
   EXPECT_TRUE((*initiate)->auths(0).has_protocol());
   EXPECT_FALSE((*initiate)->auths(0).has_challenge());
   EXPECT_FALSE(exchange.TakeLayer());
-  const auto end = exchange.Next(Success(AnswerDigest(LoginOf(kSaslToken), kOfferedChallenge, "/default", kFixedNonce)->server_proof));
+  const auto end = exchange.Next(
+      Success(AnswerDigest(LoginOf(kSaslToken), kOfferedChallenge, "/default", kFixedNonce)->server_proof));
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_FALSE(*end);
   EXPECT_TRUE(exchange.TakeLayer());
@@ -61,8 +62,7 @@ TEST(SaslTest, AServerThatDoesNotKnowTheTokenPasswordIsRejected) {
 TEST(SaslTest, AServerThatDoesNotAcceptTokensIsRejected) {
   EXPECT_EQ(TokenExchange().Next(Offer("SIMPLE", "")).error().message,
             "the server accepts no token; it offers KERBEROS, SIMPLE");
-  EXPECT_EQ(TokenExchange().Next(Success("")).error().message,
-            "the server accepts no token; it offers nothing");
+  EXPECT_EQ(TokenExchange().Next(Success("")).error().message, "the server accepts no token; it offers nothing");
   EXPECT_EQ(TokenExchange().Next(Offer("TOKEN", "SCRAM-SHA-256")).error().message,
             "the server checks tokens with SCRAM-SHA-256; only DIGEST-MD5 is supported");
 }

@@ -138,8 +138,9 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
 constexpr std::string_view kAdapterFolder = "runtime/rpc/";
 constexpr std::string_view kAdapterPublicHeaders[] = {"runtime/rpc/am_connection.h", "runtime/rpc/rpc_server.h"};
 // Headers that show their library, in a folder that has other headers, too.
-constexpr std::string_view kPrivateHeaders[] = {"runtime/hadoop/digest_md5.h", "runtime/hadoop/gss_mechanism.h",
-                                                "runtime/hadoop/rpc_frames.h", "runtime/hadoop/sasl.h",
+constexpr std::string_view kPrivateHeaders[] = {"runtime/hadoop/data_node.h",   "runtime/hadoop/data_packets.h",
+                                                "runtime/hadoop/digest_md5.h",  "runtime/hadoop/gss_mechanism.h",
+                                                "runtime/hadoop/rpc_frames.h",  "runtime/hadoop/sasl.h",
                                                 "runtime/hadoop/wire_records.h"};
 
 // Headers that a pure function of (state, observation, now) does not need. Interfaces are among them, because the core

@@ -9,12 +9,14 @@
 #include <optional>
 
 #include "runtime/hadoop/webhdfs_answer.h"
+#include "runtime/hadoop/wire/hdfs.pb.h"
 #include "runtime/os/files.h"
 #include "tests/support/https_end.h"
 #include "tests/support/results.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_name_node.h"
+#include "tests/unit/hadoop/fake_rpc_server.h"
 
 namespace tony {
 namespace {
@@ -89,6 +91,41 @@ TEST_F(LeaseReaderTest, TheLeaseIsReadWithTheNewestTokenOfTheContainer) {
     EXPECT_THAT(first_.server().requests().back().target, HasSubstr("&delegation=" + hadoop::TextOf(token)));
   }
   unsetenv("HADOOP_TOKEN_FILE_LOCATION");
+}
+
+TEST_F(LeaseReaderTest, TheLeaseIsReadByRpcIfTheClusterHasNoWebHdfs) {
+  namespace hdfs = hadoop::wire::hdfs;
+  hadoop::FakeRpcServer node(loop_, std::nullopt);
+  bool is_there = true;
+  node.on_call = [&](const hadoop::FakeRpcServer::Call& call) {
+    hdfs::GetXAttrsRequest request;
+    EXPECT_TRUE(request.ParseFromString(call.request));
+    const bool is_lease = request.src() == StrCat(kFolder, "/am.lease");
+    if (is_lease && !is_there) return node.Fail(call, "java.io.FileNotFoundException", "missing");
+    hdfs::GetXAttrsResponse response;
+    if (is_lease) {
+      hdfs::XAttr& attribute = *response.add_xattrs();
+      attribute.set_namespace_(hdfs::XAttr::USER);
+      attribute.set_name("tony.bytes");
+      attribute.set_value(ToJson(LeaseOf(2)));
+    }
+    node.Succeed(call, response);
+  };
+  LeasePlace place{{{kLoopback, 1}, {kLoopback, node.port()}}, kFolder, "eve"};
+  place.uses_rpc = true;
+  LeaseReader reader(loop_, place, LeaseOf(1), Duration(40'000));
+  const auto read = [&] {
+    std::optional<Result<std::optional<LeaseRecord>>> answer;
+    reader.Read([&](const auto& lease) { answer = lease; });
+    EXPECT_TRUE(RunUntil(loop_, [&] { return answer.has_value(); }));
+    return Must(answer.value_or(Error{ErrorCode::kInternal, "never answered"}));
+  };
+  EXPECT_EQ(read(), LeaseOf(1));
+  EXPECT_EQ(read(), LeaseOf(2));
+  is_there = false;
+  EXPECT_EQ(read(), std::nullopt);
+  EXPECT_EQ(read(), std::nullopt) << "the folder is there";
+  EXPECT_EQ(node.contexts.at(0).userinfo().effectiveuser(), "eve");
 }
 
 TEST_F(LeaseReaderTest, EveryReadReturnsTheNewestLease) {

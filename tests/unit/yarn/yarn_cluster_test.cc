@@ -82,8 +82,6 @@ TEST(YarnClusterTest, WebAddressAndQueueAclsComeFromTheSiteFiles) {
 
 // Newer NameNodes serve WebHDFS whatever this setting is, so their answer decides.
 TEST(YarnClusterTest, DisabledWebHdfsAndRpcPrivacyAreAcceptedAndRecorded) {
-  EXPECT_TRUE(ClusterWith({{"dfs.webhdfs.enabled", "false"}})->has_webhdfs_off);
-  EXPECT_FALSE(ClusterWith({})->has_webhdfs_off);
   EXPECT_EQ(ClusterWith({{"hadoop.rpc.protection", "privacy"}})->rpc_protection, "privacy");
   EXPECT_EQ(ClusterWith({})->rpc_protection, "authentication");
 }
@@ -145,6 +143,31 @@ TEST(YarnClusterTest, ALogicalNameMayStandForOneNameNode) {
                                          {"dfs.nameservices", "c1"},
                                          {"dfs.namenode.rpc-address.c1", "nn:9000"}}));
   EXPECT_EQ(Join(cluster.webhdfs, ","), "http://nn:9870");
+}
+
+TEST(YarnClusterTest, HdfsIsCalledByRpcIfTheSiteFilesSwitchWebHdfsOff) {
+  EXPECT_TRUE(UsesWebHdfs(*ClusterWith({})));
+  EXPECT_EQ(HdfsPlacesOf(*ClusterWith({})), "http://nn.example.org:9870");
+  Site site = {{"dfs.webhdfs.enabled", "false"}, {"dfs.data.transfer.protection", "privacy"}};
+  const auto simple = Must(ClusterWith(site));
+  EXPECT_FALSE(UsesWebHdfs(simple));
+  EXPECT_EQ(HdfsPlacesOf(simple), "hdfs://nn.example.org:9000");
+  EXPECT_FALSE(simple.hdfs_rpc.proves_data_transfer) << "without Kerberos";
+  EXPECT_EQ(Must(YarnClusterFromText(ToText(simple))).hdfs_rpc, simple.hdfs_rpc);
+  site.insert(kTwoNameNodes.begin(), kTwoNameNodes.end());
+  site.insert({{"hadoop.security.authentication", "kerberos"}, {"yarn.resourcemanager.principal", "rm/_HOST@R"}});
+  EXPECT_EQ(ErrorWith(site), "Hadoop's site files: dfs.namenode.kerberos.principal is not set");
+  site["dfs.namenode.kerberos.principal"] = "nn/_HOST@R";
+  const auto secure = Must(ClusterWith(site));
+  EXPECT_EQ(HdfsPlacesOf(secure), "hdfs://nn1:9000, hdfs://nn2:9000");
+  EXPECT_EQ(secure.hdfs_rpc.principal, "nn/_HOST@R");
+  EXPECT_TRUE(secure.hdfs_rpc.proves_data_transfer);
+  const auto read = Must(YarnClusterFromText(ToText(secure)));
+  EXPECT_EQ(read.hdfs_rpc, secure.hdfs_rpc);
+  EXPECT_EQ(read.rm_principal, "rm/_HOST@R");
+  EXPECT_FALSE(YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve hdfs-rpc=nn:x").ok());
+  site["dfs.webhdfs.enabled"] = "off";
+  EXPECT_EQ(ErrorWith(site), "x-site.xml:3: dfs.webhdfs.enabled is \"off\", expected true or false");
 }
 
 TEST(YarnClusterTest, HdfsIsCalledByHttpsIfItsPolicyIsHttpsOnly) {
