@@ -1,6 +1,8 @@
 // Fuzzes the answers of a Hadoop server or of an attacker in its place: frames, headers, the offer of a SASL exchange,
-// the answers of YARN's three protocols, and protected messages. The first byte sets the length of the pieces.
+// the answers of YARN's three protocols, and protected messages; messages and packets of a DataNode. The first byte sets
+// the length of the pieces.
 #include "runtime/hadoop/am_rm_session.h"
+#include "runtime/hadoop/data_packets.h"
 #include "runtime/hadoop/digest_md5.h"
 #include "runtime/hadoop/rpc_connection.h"
 #include "runtime/hadoop/rpc_frames.h"
@@ -13,6 +15,7 @@ namespace tony::fuzz {
 namespace {
 
 constexpr uint32_t kMostBytes = 4 << 20;
+constexpr uint32_t kChunk = 4;
 constexpr const char* kProtections[] = {"auth-int", "auth-conf"};
 constexpr char kChallenge[] = "realm=\"default\",nonce=\"n\",qop=\"auth\",charset=utf-8,algorithm=md5-sess";
 
@@ -79,10 +82,38 @@ void ReadProtected(std::string_view input, const char* qop) {
   });
 }
 
+template <class Message>
+void ReadMessage(std::string_view input) {
+  Message message;
+  const auto size = hadoop::ReadDelimited(input, message);
+  if (size.ok() && *size > 0) CHECK(*size <= input.size() && message.IsInitialized());
+}
+
+// Only packets whose parts lie within the bytes are accepted. A packet is equal if it is written again.
+void ReadPackets(std::string_view input) {
+  hadoop::wire::hdfs::Checksum checksum;
+  checksum.set_type(hadoop::wire::hdfs::CHECKSUM_CRC32C);
+  checksum.set_bytesperchecksum(kChunk);
+  while (true) {
+    const auto packet = hadoop::ReadPacket(input, checksum);
+    if (!packet.ok() || !*packet) return;
+    CHECK((*packet)->size > 0 && (*packet)->size <= input.size());
+    if (hadoop::IsIntact(**packet, checksum)) {
+      const std::string again = hadoop::PacketBytes((*packet)->header, (*packet)->data, kChunk);
+      CHECK(again.ends_with((*packet)->data));
+    }
+    input.remove_prefix((*packet)->size);
+  }
+}
+
 }  // namespace
 
 void Read(std::string_view input) {
   if (input.empty()) return;
+  ReadPackets(input);
+  ReadMessage<hadoop::wire::hdfs::BlockOpResponse>(input);
+  ReadMessage<hadoop::wire::hdfs::PipelineAck>(input);
+  ReadMessage<hadoop::wire::hdfs::DataTransferEncryptorMessage>(input);
   (void)hadoop::AnswerDigest({"identifier", "password"}, input, "/default", "nonce").ok();
   if (const auto id = hadoop::ParseContainerId(input)) CHECK(hadoop::ParseContainerId(hadoop::ToString(*id)) == id);
   ForEachFrame(input, kMostBytes, ReadFrame);
@@ -119,6 +150,22 @@ std::vector<std::string> Seeds() {
       "\xff" + hadoop::FrameOf({&header, &offer}),
       std::string(1, '\0') + hadoop::FrameOf({&header, &allocation}) + hadoop::FrameOf({&failure}),
       "\x01" + hadoop::FrameOf({&failure}), kChallenge, "container_e03_1700000000000_0001_01_000002"};
+  hadoop::wire::hdfs::PacketHeader packet;
+  packet.set_offsetinblock(0);
+  packet.set_seqno(1);
+  packet.set_lastpacketinblock(false);
+  packet.set_datalen(9);
+  seeds.push_back(hadoop::PacketBytes(packet, "123456789", kChunk));
+  hadoop::wire::hdfs::PipelineAck ack;
+  ack.set_seqno(1);
+  ack.add_reply(hadoop::wire::hdfs::ERROR);
+  seeds.push_back(hadoop::DelimitedBytes(ack));
+  hadoop::wire::hdfs::BlockOpResponse response;
+  response.set_status(hadoop::wire::hdfs::SUCCESS);
+  response.mutable_readopchecksuminfo()->set_chunkoffset(0);
+  response.mutable_readopchecksuminfo()->mutable_checksum()->set_type(hadoop::wire::hdfs::CHECKSUM_CRC32C);
+  response.mutable_readopchecksuminfo()->mutable_checksum()->set_bytesperchecksum(512);
+  seeds.push_back(hadoop::DelimitedBytes(response));
   for (const char* qop : kProtections) {
     const auto layer = LayerOf(qop, hadoop::DigestSide::kServer);
     seeds.push_back(*layer->Wrap(hadoop::FrameOf({&failure})));

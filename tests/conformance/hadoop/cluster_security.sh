@@ -67,11 +67,8 @@ dfs.namenode.kerberos.principal nn/_HOST@$realm
 dfs.datanode.kerberos.principal dn/_HOST@$realm
 END
   token_lives dfs.namenode.delegation
-  if [ -z "$https" ]; then
-    echo "ignore.secure.ports.for.testing true"
-  else
-    echo "dfs.data.transfer.protection $protection"
-  fi
+  [ -n "$https" ] || echo "ignore.secure.ports.for.testing true"
+  [ -z "$https$no_webhdfs" ] || echo "dfs.data.transfer.protection $protection"
 }
 
 hdfs_tls() {

@@ -73,10 +73,15 @@ dfs.datanode.address localhost:${port[2]}
 dfs.datanode.http.address localhost:${port[3]}
 dfs.datanode.ipc.address localhost:${port[4]}
 dfs.namenode.safemode.extension 0
-$([ -z "${TONY_HADOOP_ENCRYPT:-}" ] || printf '%s\n' "dfs.encrypt.data.transfer true" "dfs.block.access.token.enable true")
+$([ -z "${TONY_HADOOP_ENCRYPT:-}" ] || encryption)
 $([ -z "$kerberos" ] || hdfs_security)
 $([ -z "$https" ] || hdfs_tls)
 END
+}
+
+encryption() {
+  echo "dfs.encrypt.data.transfer true"
+  [ -n "$kerberos" ] || echo "dfs.block.access.token.enable true"
 }
 
 write_clients_conf() {

@@ -39,8 +39,13 @@ bool Is(const Result<T>& result, const T& value) {
 // Returns the options for `place`: "http://HOST:PORT" is the NameNode's web server, and "rpc://HOST:PORT" its RPC server.
 inline Hdfs::Options OptionsFor(const std::string& place, const std::string& user) {
   constexpr std::string_view kRpc = "rpc://";
-  if (!place.starts_with(kRpc)) return {.bases = {place}, .user = user};
-  return {.rpc = {.name_nodes = {*ParseEndpoint(place.substr(kRpc.size()), 0)}}, .user = user};
+  Hdfs::Options options{.user = user, .limits = {.answer = 128 << 20}};
+  if (place.starts_with(kRpc)) {
+    options.rpc.name_nodes = {*ParseEndpoint(place.substr(kRpc.size()), 0)};
+  } else {
+    options.bases = {place};
+  }
+  return options;
 }
 
 // Makes one call after the other, as the cluster's superuser or as the ordinary user eve.
@@ -133,6 +138,7 @@ struct Check {
 template <class Checks>
 int RunChecks(const std::string& suite, const Checks& checks, const std::string& url, const std::string& group) {
   Cluster cluster(url);
+  const std::string way = cluster.has_rpc() ? ", by RPC" : "";
   int failed = 0;
   for (const Check& check : checks) {
     if (group != check.group) continue;
@@ -140,9 +146,9 @@ int RunChecks(const std::string& suite, const Checks& checks, const std::string&
     const Why why = check.run(cluster);
     const auto took = static_cast<long long>((cluster.loop.Now() - began).count());
     if (why.empty()) {
-      std::printf("ok %s: %s (%lld ms)\n", suite.c_str(), check.name, took);
+      std::printf("ok %s%s: %s (%lld ms)\n", suite.c_str(), way.c_str(), check.name, took);
     } else {
-      std::printf("FAILED %s: %s: %s\n", suite.c_str(), check.name, why.c_str());
+      std::printf("FAILED %s%s: %s: %s\n", suite.c_str(), way.c_str(), check.name, why.c_str());
       ++failed;
     }
     std::fflush(stdout);

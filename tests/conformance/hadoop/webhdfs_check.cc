@@ -256,6 +256,19 @@ Why TheTimesOfCallsAreMeasured(Cluster& cluster) {
   std::printf("   medians: GETFILESTATUS %lld us, SETXATTR of 300 bytes %lld us, PutWhole of 1000 bytes %lld us\n",
               entry, xattr, put);
   MUST(cluster.GetEntry("/user/eve/quick-19").ok());
+  constexpr int64_t kSize = 100 << 20;
+  const UniqueFd file = TemporaryFile();
+  MUST(::ftruncate(file.get(), kSize) == 0);
+  const auto up = MedianMicros(3, [&](int) {
+    (void)cluster.Run<Result<bool>>([&](auto done) {
+      return PutCompleteFile(cluster.eve, "/user/eve/hundred", {"", FilePart{file.get(), 0, kSize}, {}},
+                             HdfsRename::kOverwrite, 0600, done);
+    });
+  });
+  size_t read = 0;
+  const auto down = MedianMicros(3, [&](int) { read = (*cluster.Read("/user/eve/hundred", 0, kSize)).size(); });
+  std::printf("   medians: 100 MB up %lld ms, down %lld ms\n", up / 1000, down / 1000);
+  MUST(read == static_cast<size_t>(kSize));
   return "";
 }
 
