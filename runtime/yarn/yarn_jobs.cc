@@ -61,9 +61,13 @@ std::string JobsFolder(const YarnCluster& cluster) { return PlacesIn(cluster).jo
 std::string StagedFolder(const YarnCluster& cluster) { return PlacesIn(cluster).staged; }
 
 HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
-  return {.file_system = StrCat("hdfs://", HdfsAuthority(cluster.name_node)),
-          .path = StrCat(JobsFolder(cluster), "/", job.value),
-          .user = cluster.user};
+  HdfsFolder folder{.file_system = StrCat("hdfs://", HdfsAuthority(cluster.name_node)),
+                    .path = StrCat(JobsFolder(cluster), "/", job.value),
+                    .user = cluster.user};
+  // Without Kerberos everybody can read every record, so attributes, which are faster, reveal nothing more.
+  if (!cluster.rm_principal.empty())
+    folder.secrets = {"spec.json", "secrets", "token", kCertificatesRecord, kTokensRecord};
+  return folder;
 }
 
 LeasePlace LeasePlaceOf(const YarnCluster& cluster, const JobId& job) {

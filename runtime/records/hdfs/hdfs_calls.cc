@@ -122,9 +122,11 @@ Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) 
 }
 
 Result<bool> HdfsBytes::Put(const std::string& path, std::string_view bytes, HdfsRename how,
-                            const std::string& written_in) const {
+                            const std::string& written_in, bool may_be_attribute) const {
   Tries tries(patience_);
-  TRY_ASSIGN(const std::string temporary, Prepare(tries, written_in.empty() ? FolderOf(path) : written_in, bytes));
+  const bool in_attribute = may_be_attribute && bytes.size() <= kMostInAttribute && MayHaveAttributes();
+  TRY_ASSIGN(const std::string temporary,
+             Prepare(tries, written_in.empty() ? FolderOf(path) : written_in, bytes, in_attribute));
   return Move(tries, temporary, path, how);
 }
 
@@ -141,8 +143,9 @@ Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& pl
 
 // Writes a temporary file with the bytes and returns its name. Each try uses a new name, because an unanswered call may
 // still write under the old one.
-Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, std::string_view bytes) const {
-  for (bool in_attribute = bytes.size() <= kMostInAttribute && MayHaveAttributes();;) {
+Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, std::string_view bytes,
+                                       bool in_attribute) const {
+  for (;;) {
     std::string temporary = TemporaryIn(folder);
     const Status written = Write(temporary, bytes, in_attribute);
     if (written.ok()) return temporary;

@@ -133,10 +133,11 @@ class HdfsBytes {
   };
   Result<std::optional<Found>> Get(const std::string& path) const;  // nullopt: the path does not exist
   // Writes the bytes under the name `path`. Returns false if the name exists already (only with kIfNew). The bytes are
-  // first written into a temporary file in `written_in`; empty: in the folder of `path`. kNotFound: the folder of
-  // `path` is missing, and is not made, or the temporary file was moved away together with its folder.
+  // first written into a temporary file in `written_in`; empty: in the folder of `path`. If `may_be_attribute` is false,
+  // the bytes are in the file. kNotFound: the folder of `path` is missing, and is not made, or the temporary file was
+  // moved away together with its folder.
   Result<bool> Put(const std::string& path, std::string_view bytes, hadoop::HdfsRename how,
-                   const std::string& written_in = "") const;
+                   const std::string& written_in = "", bool may_be_attribute = true) const;
   // Makes an empty folder `path`: first under another name in the folder `place`, then by a rename to `path`. MKDIRS
   // also makes `place` if it is missing.
   Result<bool> PutFolder(const std::string& path, const std::string& place) const;
@@ -174,7 +175,7 @@ class HdfsBytes {
       if (answer.ok() || !tries.MayAgain(answer.error())) return answer;
     }
   }
-  Result<std::string> Prepare(Tries& tries, const std::string& folder, std::string_view bytes) const;
+  Result<std::string> Prepare(Tries& tries, const std::string& folder, std::string_view bytes, bool in_attribute) const;
   Status Write(const std::string& temporary, std::string_view bytes, bool in_attribute) const;
   Result<bool> Move(Tries& tries, const std::string& temporary, const std::string& path, hadoop::HdfsRename how) const;
 

@@ -62,7 +62,7 @@ Result<bool> HdfsRecordStore::Put(const std::string& name, std::string_view byte
 }
 
 Result<bool> HdfsRecordStore::PutOnce(const std::string& name, std::string_view bytes, HdfsRename how) const {
-  auto put = bytes_.Put(PathOf(name), bytes, how, written_in_);
+  auto put = bytes_.Put(PathOf(name), bytes, how, written_in_, !folder_.secrets.contains(name));
   if (put.ok() || !IsMissing(put.error()) || written_in_.empty()) return put;
   const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(written_in_); });
   if (there.ok() || !IsMissing(there.error())) return put;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ struct HdfsFolder {
   std::string path;         // e.g. "/user/eve/.tony/jobs/x"
   // The owner of the job. If the owner is unknown (empty), no record is reported as written by another user.
   std::string user;
+  // The names of secret records. Their bytes are in files, because a NameNode's log has the attributes that it receives.
+  std::set<std::string> secrets = {};
 };
 
 // Makes the folder, and the folders above it, with mode 0700. Existing folders stay as they are.

@@ -78,6 +78,7 @@ def nothing_is_sent(ask):
 def kdc(*words):
     ran = subprocess.run([HERE / "kdc", "run", CLUSTER / "kdc", *words], text=True, capture_output=True, timeout=60)
     must(ran.returncode == 0, words, ran.stdout, ran.stderr)
+    return ran.stdout
 
 
 def conf_with(changes):

@@ -70,6 +70,15 @@ TEST_F(HdfsRecordStoreTest, ASmallRecordIsStoredInAnExtendedAttributeWithoutADat
   EXPECT_THAT(Asked(), ElementsAre("CREATE", "GETFILESTATUS", "RENAME"));
 }
 
+TEST_F(HdfsRecordStoreTest, ASecretRecordIsNeverAnAttributeBecauseTheNameNodeLogsThose) {
+  HdfsFolder job = kJob;
+  job.secrets = {"token"};
+  const HdfsRecordStore with_secrets{hdfs, job, Tries(4)};
+  ASSERT_TRUE(*with_secrets.PutNew("token", "secret", kKept));
+  EXPECT_THAT(Asked(), ElementsAre("CREATE", "GETFILESTATUS", "RENAME"));
+  EXPECT_EQ(Bytes("token"), "secret");
+}
+
 TEST_F(HdfsRecordStoreTest, OnlyTheFirstOfManyWritersCreatesARecord) {
   std::atomic<int> first = 0;
   std::vector<std::jthread> racers;
