@@ -174,6 +174,11 @@ void Follower::SeeLease() {
 // Returns the last lease if the store does not answer.
 Result<std::optional<LeaseRecord>> Follower::ReadLease() {
   auto lease = records_.ReadLease();
+  const bool is_refused = !lease.ok() && lease.error().code == ErrorCode::kNotPermitted;
+  if (is_refused && !is_refusal_told_)
+    sink_.on_note(StrCat("job ", records_.job().value,
+                         " cannot be followed until its records can be read: ", lease.error().message));
+  is_refusal_told_ = is_refused;
   if (!lease.ok() && lease_) return lease_;
   if (lease.ok()) lease_ = *lease;
   return lease;
@@ -321,8 +326,7 @@ void Follower::CheckRefusedKill() {
   if (!kills.ok()) return;
   if (std::ranges::count(*kills, kill_->name, &RecordedKill::name) > 0) return;
   Fail({ErrorCode::kUnavailable,
-        StrCat("job ", records_.job().value,
-               " has no application master (", (*status)->trouble,
+        StrCat("job ", records_.job().value, " has no application master (", (*status)->trouble,
                "), and only an application master knows the owner and the watchers of the job; to end the job, kill ",
                "it without --if-owner, --if-watcher and --delay")});
 }

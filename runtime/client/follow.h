@@ -149,6 +149,8 @@ class Follower {
   // The newest status that an AM sent, or in state Reading the newest status in the AM's document.
   std::optional<JobStatus> last_;
   bool mistrust_told_ = false;
+  // True while the store refuses to show the lease, for example because this client's tokens have ended.
+  bool is_refusal_told_ = false;
   // The seq of the newest status file whose JobStatus::trouble was reported. The keeper writes into `trouble` why a job
   // without an AM is degraded.
   int64_t trouble_told_ = -1;

@@ -137,6 +137,27 @@ TEST_F(FollowTest, AJobWhoseMasterDoesNotStartWithinTheStartupTimeoutIsEnded) {
   EXPECT_EQ(notes_, std::vector<std::string>{why});
 }
 
+class RefusingStore : public LocalRecordStore {
+ public:
+  using LocalRecordStore::LocalRecordStore;
+  Result<std::optional<StoredRecord>> Get(const std::string&) const override {
+    ++calls;
+    return NotPermittedError("the token has expired");
+  }
+  mutable int calls = 0;
+};
+
+TEST_F(FollowTest, RecordsThatThisClientMayNoLongerReadAreReportedOnce) {
+  const auto store = std::make_shared<RefusingStore>(home_.path());
+  const JobRecords records(JobId{"x"}, "x", store);
+  launcher_.waits = "waits for its application master";
+  Follower follower(loop_, records, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return store->calls > 10; }));
+  EXPECT_EQ(notes_, std::vector<std::string>{
+                        "job x cannot be followed until its records can be read: the token has expired"});
+}
+
 TEST_F(FollowTest, AHangingKeeperIsReportedAndAKillOfItsJobReturnsUnavailable) {
   launcher_.waits = "a keeper that hangs";
   launcher_.pulse = {.silent = true, .note = "waits for the keeper"};
