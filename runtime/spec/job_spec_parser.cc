@@ -103,7 +103,12 @@ Result<std::string> YarnText(const PropertyValues& values, std::string_view key)
 Result<std::string> AclText(const PropertyValues& values, std::string_view key) {
   const std::string text = values.Text(key);
   TRY_ASSIGN(std::string trimmed, YarnText(values, key));
-  if (std::ranges::count(trimmed, ' ') > 1) return values.Bad(key, "expected USER,... GROUP,... with one blank, or *");
+  const std::string padded = StrCat(' ', trimmed, ' ');
+  const auto has = [&padded](std::string_view wrong) { return padded.find(wrong) != std::string::npos; };
+  const bool has_empty_name = has(",,") || has(", ") || has(" ,");
+  const bool has_other_sign = trimmed != "*" && trimmed.find_first_of("*;:|") != std::string::npos;
+  if (std::ranges::count(trimmed, ' ') > 1 || has_empty_name || has_other_sign)
+    return values.Bad(key, "expected USER,... GROUP,... with one blank, or *");
   return !trimmed.empty() && text.starts_with(' ') ? " " + trimmed : trimmed;
 }
 

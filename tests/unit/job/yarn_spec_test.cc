@@ -125,11 +125,10 @@ TEST(YarnSpecTest, AnInvalidOrDuplicateAmountOfAResourceTypeIsRejected) {
   EXPECT_EQ(error("memory-mb", "4096"),
             "tony.worker.resource.memory-mb: \"4096\" (from -conf): set tony.worker.memory instead");
   EXPECT_EQ(error("vcores", "4"), "tony.worker.resource.vcores: \"4\" (from -conf): set tony.worker.vcores instead");
-  EXPECT_EQ(
-      error("yarn.io/gpu", "1", "1"),
-      "tony.worker.resource.yarn.io/gpu: \"1\" (from -conf): this key sets the same amount as tony.worker.gpus; "
-      "remove one of the "
-      "two keys");
+  EXPECT_EQ(error("yarn.io/gpu", "1", "1"),
+            "tony.worker.resource.yarn.io/gpu: \"1\" (from -conf): this key sets the same amount as tony.worker.gpus; "
+            "remove one of the "
+            "two keys");
   EXPECT_EQ(error("yarn.io/gpu", "1k"),
             "tony.worker.resource.yarn.io/gpu: \"1k\" (from -conf): expected a whole number from 0 to 100000");
   EXPECT_EQ(error("yarn.io/gpu", "100001"),
@@ -144,8 +143,11 @@ TEST(YarnSpecTest, TheErrorNamesTheInvalidYarnKeyAndValue) {
             "tony.application.type: \"twenty-one-characters\" (from -conf): expected at most 20 characters");
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.priority", "-1"}}).substr(0, 25),
             "tony.yarn.priority: \"-1\" ");
-  EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.view-acl", "eve, bob, staff"}}),
-            "tony.yarn.view-acl: \"eve, bob, staff\" (from -conf): expected USER,... GROUP,... with one blank, or *");
+  for (const std::string acl :
+       {"eve, bob, staff", "eve,,bob", ",eve", "eve, staff", "eve;bob", "*,bob", "* staff", "u:eve"})
+    EXPECT_EQ(
+        ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.modify-acl", acl}}),
+        StrCat("tony.yarn.modify-acl: \"", acl, "\" (from -conf): expected USER,... GROUP,... with one blank, or *"));
 }
 
 TEST(YarnSpecTest, TheYarnSpecSurvivesARoundTripThroughJson) {
