@@ -62,7 +62,8 @@ std::string AdviceFor(OM_uint32 major, OM_uint32 minor) {
     return "; the ticket has expired: run kinit";
   if (GSS_ROUTINE_ERROR(major) == GSS_S_NO_CRED || Is(minor, KRB5_FCC_NOFILE))
     return "; run kinit, or set KRB5CCNAME or KRB5_CLIENT_KTNAME";
-  if (Is(minor, KRB5KRB_AP_ERR_SKEW)) return "; synchronize the clock of this machine";
+  if (Is(minor, KRB5KRB_AP_ERR_SKEW) || Is(minor, KRB5KRB_AP_ERR_TKT_NYV))
+    return "; synchronize the clock of this machine";
   return "";
 }
 

@@ -53,7 +53,9 @@ bool HdfsRefusal::IsOfToken() const {
 
 Error HdfsRefusal::ToError(std::string_view subject, bool writes) const {
   const auto* meaning = std::ranges::find(kMeanings, std::string_view(exception), &Meaning::exception);
-  if (exception.empty()) return {CodeOfStatus(status, writes), StrCat(subject, ": HTTP status ", status)};
+  if (exception.empty())
+    return {CodeOfStatus(status, writes),
+            StrCat(subject, ": HTTP status ", status, message.empty() ? "" : ": ", message)};
   // The NameNode sends these messages if no DataNode has reported yet, or all are dead. The path is not the reason, and
   // the condition may pass.
   const bool no_data_node = message.find("Failed to find datanode") != std::string::npos ||

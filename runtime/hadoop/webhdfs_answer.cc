@@ -96,6 +96,14 @@ std::string EscapedBut(std::string_view text, std::string_view kept) {
   return escaped;
 }
 
+// Returns the reason in a page of an HTTP server: <title>Error 403 REASON</title>.
+std::string ReasonInPage(std::string_view page, int status) {
+  const std::string begin = StrCat("<title>Error ", status, " ");
+  const size_t at = page.find(begin), end = page.find("</title>", at);
+  if (at == std::string_view::npos || end == std::string_view::npos) return "";
+  return FirstLine(page.substr(at + begin.size(), end - at - begin.size()));
+}
+
 }  // namespace
 
 std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response) {
@@ -105,6 +113,8 @@ std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response) {
   if (const json::value* remote = Find(document, {"RemoteException"})) {
     refusal.exception = StringAt(*remote, "exception");
     refusal.message = FirstLine(StringAt(*remote, "message"));
+  } else {
+    refusal.message = ReasonInPage(response.body, response.status);
   }
   return refusal;
 }

@@ -56,6 +56,7 @@ wire::SubmitApplicationRequest ToWire(const Submission& submission) {
   }
   SetAmResource(submission, context);
   if (submission.is_unmanaged) context.set_unmanaged_am(true);
+  if (submission.shares_tokens) context.set_cancel_tokens_when_complete(false);
   return request;
 }
 

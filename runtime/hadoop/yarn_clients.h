@@ -38,6 +38,8 @@ struct Submission {
   std::optional<Duration> failure_validity;
   // True: when an AM ends, its containers keep running for the next attempt.
   bool keep_containers = false;
+  // True: other programs use the tokens, so the ResourceManager does not cancel them when the application has ended.
+  bool shares_tokens = false;
   Resource am_resource;
   // Label of the AM's node. Empty: the queue's default label.
   std::string am_label;

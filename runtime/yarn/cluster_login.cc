@@ -83,10 +83,11 @@ Result<hadoop::GssContext::User> OwnerOfTicket() {
 }
 
 Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string& renewer) {
-  TRY_ASSIGN(hadoop::Token token, AskHdfs<hadoop::Token>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& hdfs, auto done) {
-               return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
-             }));
-  token.service = HdfsServiceOf(cluster);
+  auto token = AskHdfs<hadoop::Token>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& hdfs, auto done) {
+    return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
+  });
+  if (!token.ok()) return WithLoginAdvice(token.error());
+  token->service = HdfsServiceOf(cluster);
   return token;
 }
 
@@ -141,6 +142,26 @@ Result<hadoop::RpcIdentity> RmIdentityOf(const YarnCluster& cluster) {
   return TicketFor(cluster);
 }
 
+Error WithLoginAdvice(Error error) {
+  const std::string file = VariableText(kTokenFile);
+  const std::string of_file = StrCat("the tokens in ", file, " (", kTokenFile, ")");
+  const std::pair<std::string_view, std::string> all[] = {
+      {"Mechanism level: Clock skew", "synchronize the clocks of this machine and of the server"},
+      {"GSS initiate failed",
+       "the server refused the Kerberos ticket, for example because its clock differs from this machine's"},
+      {"user not authenticated by filter",
+       "WebHDFS does not accept Kerberos: set hadoop.http.authentication.type to kerberos for the NameNode"},
+      {"InvalidToken",
+       file.empty() ? "" : StrCat(of_file, " have ended: fetch new ones, or unset the variable and run kinit")},
+      {"Failed to renew token",
+       file.empty() ? "" : StrCat(of_file, " must be valid, and have the ResourceManager as their renewer")}};
+  for (const auto& [said, advice] : all) {
+    const bool is_said = error.message.find(said) != std::string::npos;
+    if (is_said && !advice.empty() && !error.message.ends_with(advice)) error.message += "; " + advice;
+  }
+  return error;
+}
+
 Result<std::string> DescribeLogin() {
   TRY_ASSIGN(const Tokens tokens, TokensOfFile());
   if (TokenOfKind(tokens, hadoop::kRmTokenKind)) return StrCat("the tokens in ", VariableText(kTokenFile));
@@ -174,13 +195,20 @@ Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& 
   }
   EventLoop loop;
   hadoop::WebHdfs hdfs(loop, HdfsOptionsOf(cluster, kLoginLimits));
-  return RunUntilAnswer<Result<std::string>>(loop, [&](auto done) { return hdfs.GetHomeFolder(std::move(done)); });
+  auto home = RunUntilAnswer<Result<std::string>>(loop, [&](auto done) { return hdfs.GetHomeFolder(std::move(done)); });
+  if (!home.ok()) return WithLoginAdvice(home.error());
+  return home;
 }
+
+bool HasTokenFile() { return !VariableText(kTokenFile).empty(); }
 
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {
   hadoop::Credentials credentials;
   if (cluster.rm_principal.empty()) return credentials;
   TRY_ASSIGN(credentials.tokens, TokensOfFile());
+  // The ResourceManager's web server issues tokens without a service. It cannot renew such a token.
+  for (auto& [alias, token] : credentials.tokens)
+    if (token.kind == hadoop::kRmTokenKind && token.service.empty()) token.service = ToText(cluster.rms);
   if (!HdfsTokenIn(credentials.tokens, cluster)) {
     TRY_ASSIGN(hadoop::Token token, NewHdfsToken(cluster, RenewerOf(cluster)));
     credentials.tokens[token.service] = token;

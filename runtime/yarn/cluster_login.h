@@ -24,6 +24,9 @@ namespace tony {
 
 Result<hadoop::RpcIdentity> RmIdentityOf(const YarnCluster& cluster);
 
+// Adds to an error of the cluster what a user can do about a refused ticket or token.
+Error WithLoginAdvice(Error error);
+
 // Returns for people what proves the user's identity, e.g. "the ticket of eve@EXAMPLE.ORG, which ends in 9 h".
 Result<std::string> DescribeLogin();
 
@@ -38,8 +41,11 @@ std::string HdfsServiceOf(const YarnCluster& cluster);
 // tells it by WebHDFS. By RPC, the name follows from `rules` (hadoop.security.auth_to_local), as in Hadoop's clients.
 Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& rules);
 
+// Returns true if the launcher of this process has given it tokens, which the launcher's other programs use, too.
+bool HasTokenFile();
+
 // Returns the tokens that the application master and the tasks of a new job get. Empty without Kerberos. The
-// ResourceManager renews these tokens, and cancels them when the job has ended.
+// ResourceManager renews these tokens, and cancels them when the job has ended, except if HasTokenFile().
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster);
 
 // Returns new tokens for a job that already runs. Only a user with a Kerberos ticket gets them. The user is their

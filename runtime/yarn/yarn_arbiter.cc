@@ -302,7 +302,7 @@ Result<bool> YarnArbiter::Start(const JobRecords& records) {
   Status accepted = rm.Submit(submission);
   if (accepted.ok()) accepted = AwaitAcceptance(CallsOf(cluster, kLookLimit), submission.id, kAcceptLimit);
   if (accepted.ok()) return true;
-  return RefusedSubmit(cluster, submission.queue, accepted.error());
+  return RefusedSubmit(cluster, submission.queue, WithLoginAdvice(accepted.error()));
 }
 
 }  // namespace tony

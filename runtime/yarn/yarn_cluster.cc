@@ -46,6 +46,7 @@ Result<T> RmCalls::Ask(void (hadoop::RmClient::*method)(Parameters...), const Ar
     });
     if (answer.ok() || answer.error().code != ErrorCode::kUnavailable) {
       active_rm = asked % rms.size();
+      if (!answer.ok()) return WithLoginAdvice(answer.error());
       return answer;
     }
     failures.push_back(answer.error().message);

@@ -70,6 +70,7 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
                             .priority = spec.yarn.priority,
                             .failure_validity = spec.yarn.am_validity_interval,
                             .keep_containers = true,
+                            .shares_tokens = HasTokenFile(),
                             .am_resource = {spec.yarn.am_memory_mb, spec.yarn.am_vcores, {}},
                             .am_label = spec.yarn.am_node_label,
                             .label = spec.yarn.node_label,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,4 +46,19 @@ extern "C" int clock_gettime(clockid_t clock, struct timespec* time) noexcept {
   const long result = syscall(SYS_clock_gettime, clock, time);
   if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME)) time->tv_sec += AddedTo(clock);
   return static_cast<int>(result);
+}
+
+// The Kerberos library reads the clock with these two.
+extern "C" int gettimeofday(struct timeval* time, void*) noexcept {
+  struct timespec now = {};
+  const int result = clock_gettime(CLOCK_REALTIME, &now);
+  *time = {now.tv_sec, now.tv_nsec / 1000};
+  return result;
+}
+
+extern "C" time_t time(time_t* time) noexcept {
+  struct timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (time != nullptr) *time = now.tv_sec;
+  return now.tv_sec;
 }

@@ -101,6 +101,7 @@ yarn_security() {
 yarn.resourcemanager.principal rm/_HOST@$realm
 yarn.nodemanager.principal nm/localhost@$realm
 $(token_lives yarn.resourcemanager.delegation)
+yarn.resourcemanager.delayed.delegation-token.removal-interval-ms 5000
 yarn.nodemanager.admin-env MALLOC_ARENA_MAX=\$MALLOC_ARENA_MAX,$(containers_realm)
 END
 }

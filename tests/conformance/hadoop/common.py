@@ -57,12 +57,14 @@ def has_short_tokens():
     return "dfs.namenode.delegation.token.max-lifetime" in (CLUSTER / "conf/hdfs-site.xml").read_text()
 
 
-def open_by_curl(url, method="GET", **how):
+def open_by_curl(url, method="GET", data=None):
     """Makes a request with the ticket of the cluster's owner if the cluster has Kerberos."""
     proof = ["--negotiate", "--user", ":"] if KERBEROS else []
     trust = ["--cacert", CLUSTER / "tls/ca.pem"] if HTTPS else []
+    body = ["--header", "Content-Type: application/json", "--data", data] if data else []
     ran = subprocess.run(["curl", "--silent", "--location-trusted", *proof, *trust, "--noproxy", "*", "--max-time", "30",
-                          "--request", method, "--write-out", "%{http_code}", url], capture_output=True, env=environment())
+                          "--request", method, *body, "--write-out", "%{http_code}", url], capture_output=True,
+                         env=environment())
     body, code = ran.stdout[:-3], int(ran.stdout[-3:])
     if ran.returncode != 0:
         raise OSError(f"{url}: curl: {ran.returncode}")

@@ -1,14 +1,17 @@
 """Jobs on a cluster with Kerberos (TONY_HADOOP_KERBEROS=1): users with a ticket, with a keytab, with tokens only, and
 without any of them."""
 
+import http.server
 import json
 import re
 import shutil
 import subprocess
+import threading
 
 from common import (
     CLUSTER,
     HERE,
+    PROGRAMS,
     WORK,
     application,
     applications,
@@ -26,6 +29,7 @@ from common import (
     tony,
     until,
 )
+from token_file import write_new
 
 ONE = ("-conf", "tony.worker.instances=1")
 
@@ -59,6 +63,7 @@ def succeeds(ran, *texts):
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
     for text in texts:
         must(text in ran.stdout + ran.stderr, text, "is missing in", ran.stdout, ran.stderr)
+    return ran.stdout.split("\n")[0]
 
 
 def refused(ran, code, *texts):
@@ -187,6 +192,60 @@ def a_cluster_with_another_principal_is_refused():
             "yarn.resourcemanager.principal")
 
 
+def a_clock_that_differs_is_refused():
+    """The clock of tony-gss is 15 minutes ahead or behind. The KDC or, if the service's ticket is cached, the NameNode
+    notices that."""
+    shim, clock = PROGRAMS.parent / "tests/libclock_shim.so", WORK / "clock"
+    must(shim.exists(), shim, "is missing: build the target hadoop_checks")
+    loader = PROGRAMS / "tony-gpu-loader"
+    shifted = {"LD_PRELOAD": str(shim), "CLOCK_SHIM_FILE": str(clock),
+               "CLOCK_SHIM_PROGRAM": loader.name if loader.exists() else "tony-gss"}
+    for number, (seconds, is_cached, text) in enumerate((
+            (900, False, "Clock skew too great; synchronize the clock"),
+            (900, True, "Clock skew too great (37)); synchronize the clock"),
+            (-900, True, "Ticket not yet valid; synchronize the clock"))):
+        cache = f"{WORK}/cache-{number}"
+        kdc("kinit", "-k", "-t", f"{CLUSTER}/kdc/root.keytab", "-c", cache, "root")
+        if is_cached:
+            kdc("kvno", "-c", cache, "HTTP/localhost")
+        clock.write_text(f"{seconds} 0")
+        nothing_is_sent(lambda: refused(submit("-executes", "true", *ONE, KRB5CCNAME=cache, **shifted), 77, text))
+
+
+class WithoutKerberos(http.server.BaseHTTPRequestHandler):
+    """The answer of a NameNode whose hadoop.http.authentication.type is simple."""
+
+    def do_GET(self):
+        self.send_response(403)
+        self.end_headers()
+        self.wfile.write(json.dumps({"RemoteException": {
+            "exception": "SecurityException", "javaClassName": "java.lang.SecurityException", "message":
+            "Failed to obtain user group information: java.io.IOException: Security enabled but user not authenticated "
+            "by filter"}}).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def web_hdfs_without_kerberos_is_refused():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), WithoutKerberos)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    conf = conf_with({f"dfs.namenode.http-address{end}": f"localhost:{server.server_port}"
+                      for end in ("", ".pair.nn1", ".pair.nn2")})
+    nothing_is_sent(lambda: refused(submit("-executes", "true", *ONE, HADOOP_CONF_DIR=conf), 77,
+                                    "WebHDFS does not accept Kerberos", "hadoop.http.authentication.type"))
+    server.shutdown()
+
+
+def tokens_with_another_renewer_are_refused():
+    tokens, before = WORK / "tokens", jobs_in_hdfs()
+    write_new(tokens, renewer="eve")
+    ran = submit("-executes", "true", *ONE, KRB5CCNAME="/none", HADOOP_TOKEN_FILE_LOCATION=str(tokens))
+    refused(ran, 65, "Failed to renew token", f"the tokens in {tokens} (HADOOP_TOKEN_FILE_LOCATION) must be valid",
+            "have the ResourceManager as their renewer")
+    must(jobs_in_hdfs() == before, "the refused job is still in HDFS")
+
+
 def a_dead_kdc_is_reported_and_a_running_job_goes_on():
     client, job = begin("-executes", f"until [ -e {WORK}/go ]; do sleep 0.1; done", *ONE)
     runs(job)
@@ -221,5 +280,8 @@ TOGETHER = [a_user_with_a_keytab_runs_a_gang_and_reads_its_logs,
             an_expired_ticket_is_refused_before_any_upload,
             the_doctor_names_the_user_and_the_end_of_the_ticket]
 ALONE = [a_client_without_a_ticket_is_refused_before_any_upload,
+         a_clock_that_differs_is_refused,
+         web_hdfs_without_kerberos_is_refused,
+         tokens_with_another_renewer_are_refused,
          a_dead_kdc_is_reported_and_a_running_job_goes_on]
 DEFAULT = []

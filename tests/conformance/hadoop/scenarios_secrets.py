@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import re
-import struct
 import subprocess
 import threading
 import time
@@ -17,6 +16,7 @@ from common import (CLUSTER, PROGRAMS, RM_WEB, WORK, begun, end, environment, hd
                     open_by_curl, open_one_of, parent_of, resource_manager, runs, site, submit_words, tony)
 from scenarios_kerberos import IS_PAIR, NAME_NODE, kdc
 from scenarios_page import Links, first_bytes, listening
+from token_file import read
 
 RMS = [site(RM_WEB + end) for end in ((".rm1", ".rm2") if IS_PAIR else ("",))]
 PLANTED = {name: f"hush-{os.urandom(8).hex()}" for name in (
@@ -60,32 +60,6 @@ class Search:
     def look(self, place, content, allowed=()):
         self.places += 1
         self.found |= {f"{place} has {name}" for name in self.names_in(content) if name not in allowed}
-
-
-class TokenFile:
-    """The content of a token file, in Hadoop's Writable format."""
-
-    def __init__(self, content):
-        must(content[:5] == b"HDTS\0", "not a token file")
-        self.left = content[5:]
-        self.tokens = [self._token() for _ in range(self._number())]
-        self.secrets = {self._text().decode(): self._text() for _ in range(self._number())}
-
-    def _take(self, size):
-        taken, self.left = self.left[:size], self.left[size:]
-        return taken
-
-    def _number(self):
-        (first,) = struct.unpack("b", self._take(1))
-        return first if first >= -112 else int.from_bytes(self._take(-112 - first), "big")
-
-    def _text(self):
-        return self._take(self._number())
-
-    def _token(self):
-        self._text()
-        _, password, kind, _ = self._text(), self._text(), self._text().decode(), self._text()
-        return kind, password
 
 
 class Processes(threading.Thread):
@@ -245,10 +219,10 @@ class Bed:
         files = list(CLUSTER.glob(f"node*/local/usercache/root/appcache/{self.job}/container*/container_tokens"))
         must(len(files) == 2, "the token files of two containers:", files)
         for file in files:
-            content = TokenFile(file.read_bytes())
-            for kind, password in content.tokens:
-                self.search.add(f"the password of a token of kind {kind}", password)
-            for alias, secret in content.secrets.items():
+            tokens, records = read(file.read_bytes())
+            for _, password, kind, _ in tokens:
+                self.search.add(f"the password of a token of kind {kind.decode()}", password)
+            for alias, secret in records.items():
                 if alias.endswith(".key"):
                     self.search.add_key(f"the key {alias}", secret.decode())
                 elif alias == "tony.token":

@@ -10,11 +10,13 @@ import time
 from datetime import datetime, timezone
 
 import common
-from common import (CLUSTER, WORK, begin, end, must, nothing_is_left_of, parent_of, site, status, submit, ticket_of, tony,
-                    until)
+from common import (CLUSTER, WORK, begin, end, jobs_in_hdfs, must, nothing_is_left_of, parent_of, site, status, submit,
+                    ticket_of, tony, until)
 from scenarios_kerberos import USE_TOKEN, refused, succeeds
+from token_file import write_new
 from scenarios_takeover import alive, attempts, kill_leader, leads, masters
 
+RENEWED = int(site("dfs.namenode.delegation.token.renew-interval")) / 1000  # seconds; the life without renewal
 LONGEST = int(site("dfs.namenode.delegation.token.max-lifetime")) / 1000  # seconds
 ONE = ("-conf", "tony.worker.instances=1")
 WAIT = f"while [ ! -e {WORK}/go ]; do sleep 0.1; done"
@@ -215,7 +217,27 @@ def a_push_that_cannot_work_is_refused_in_one_line():
     refused(tony("credentials", "push", job), 66, "has ended")
 
 
-TOGETHER = [a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master,
+def tokens_of_a_launcher_are_renewed_and_not_cancelled_and_refused_after_their_end():
+    tokens, began = WORK / "tokens", time.monotonic()
+    write_new(tokens)
+    only_tokens = {"KRB5CCNAME": "/none", "HADOOP_TOKEN_FILE_LOCATION": str(tokens)}
+
+    def sleep_until(seconds):
+        time.sleep(max(0, began + seconds - time.monotonic()))
+
+    sleep_until(RENEWED - 5)
+    job = succeeds(submit("-executes", "true", *ONE, **only_tokens), "SUCCEEDED")
+    sleep_until(LONGEST - 5)  # more than 5 s after the end of the job, when the ResourceManager cancels its tokens
+    succeeds(tony("status", job, **only_tokens), "SUCCEEDED")
+    sleep_until(LONGEST + 1)
+    before = jobs_in_hdfs()
+    ran = submit("-executes", "true", *ONE, **only_tokens)
+    refused(ran, 77, "expired", f"the tokens in {tokens} (HADOOP_TOKEN_FILE_LOCATION) have ended", "fetch new ones")
+    must(not ran.stdout and jobs_in_hdfs() == before, ran.stdout)
+
+
+TOGETHER = [tokens_of_a_launcher_are_renewed_and_not_cancelled_and_refused_after_their_end,
+            a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master,
             a_container_of_the_master_dies_after_the_first_tokens_have_ended,
             a_job_whose_tokens_have_ended_waits_for_fresh_ones,
             a_follower_that_comes_late_pushes_tokens_to_a_job_that_waits,

@@ -75,6 +75,7 @@ TEST_F(RmClientTest, ASubmissionIsEncodedWithQueueResourcesLabelsTimeoutAndAcls)
   submission.max_attempts = 3;
   submission.failure_validity = Duration(10'000);
   submission.keep_containers = true;
+  submission.shares_tokens = true;
   submission.am_resource = {1024, 1, {}};
   submission.am_label = "gpu";
   submission.label = "big";
@@ -91,6 +92,7 @@ TEST_F(RmClientTest, ASubmissionIsEncodedWithQueueResourcesLabelsTimeoutAndAcls)
   EXPECT_EQ(context.maxappattempts(), 3);
   EXPECT_EQ(context.attempt_failures_validity_interval(), 10'000);
   EXPECT_TRUE(context.keep_containers_across_application_attempts());
+  EXPECT_FALSE(context.cancel_tokens_when_complete());
   ASSERT_EQ(context.am_container_resource_request_size(), 1);
   const auto& master = context.am_container_resource_request(0);
   EXPECT_EQ(master.resource_name(), "*");
