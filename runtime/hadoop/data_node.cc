@@ -356,8 +356,10 @@ class BlockWrite : public DataNodeCall {
       return UnavailableError("DataNode ", i + 1, " of the block did not store a packet: status ",
                               static_cast<int>(ack.reply(i)));
     }
-    if (ack.seqno() != acknowledged_ || acknowledged_ == next_packet_)
-      return InvalidError("the DataNode acknowledges packet ", ack.seqno(), ", expected ", acknowledged_);
+    // A DataNode that is about to restart sends other numbers and replies.
+    if (ack.seqno() != acknowledged_ || acknowledged_ == next_packet_ || ack.reply_size() < content_.block.locs_size())
+      return UnavailableError("the DataNode acknowledges packet ", ack.seqno(), " by ", ack.reply_size(),
+                              " DataNodes, expected packet ", acknowledged_, " by ", content_.block.locs_size());
     ++acknowledged_;
     if (is_last_sent_ && acknowledged_ == next_packet_) End(Ok());
     return size;

@@ -92,6 +92,7 @@ class ScriptedDataNode {
       wire::hdfs::PipelineAck ack;
       ack.set_seqno((*packet)->header.seqno());
       ack.add_reply(refuses_packets ? wire::hdfs::ERROR : wire::hdfs::SUCCESS);
+      for (int i = 0; i < writes[peer.write - 1].targets_size(); ++i) ack.add_reply(wire::hdfs::SUCCESS);
       (void)peer.channel->Write(DelimitedBytes(ack));
       peer.in.erase(0, (*packet)->size);
     }

@@ -24,6 +24,7 @@ ContainerLaunch Launch() {
   launch.lease_place = {{{"10.0.0.2", 9870}, {"10.0.0.3", 9870}}, "/user/eve/.tony/jobs/j", "eve"};
   launch.lease_place.hosts = {"nn1", "nn2"};
   launch.lease_place.trust = {"PEM", "trust.jks", false};
+  launch.lease_place.uses_rpc = true;
   launch.staged.job = {{.name = "data", .path = "aa"}};
   return launch;
 }
