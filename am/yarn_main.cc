@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <set>
@@ -30,6 +31,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/aggregated_log.h"
+#include "runtime/hadoop/key_store.h"
 #include "runtime/hadoop/yarn_clients.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/net/sockets.h"
@@ -194,24 +196,46 @@ PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
           }};
 }
 
+// Returns the function for the page's connections; an empty one for plain HTTP. If the ResourceManager's policy for the
+// pages of AMs is LENIENT or STRICT, the NodeManager passes an identity for HTTPS, which names the only client: the
+// proxy in the ResourceManager.
+Result<MakeChannel> ChannelsOfPage(bool must_be_https) {
+  constexpr const char* kStore = "KEYSTORE_FILE_LOCATION";
+  if (std::getenv(kStore) == nullptr) {
+    if (!must_be_https) return MakeChannel();
+    return InvalidError("yarn.resourcemanager.application-https.policy is STRICT, and YARN has passed no keystore (",
+                        kStore, ")");
+  }
+  std::string files[2];
+  for (const auto& [variable, bytes] : {std::pair(kStore, &files[0]), std::pair("TRUSTSTORE_FILE_LOCATION", &files[1])}) {
+    TRY_ASSIGN(const std::string file, VariableOfContainer(variable));
+    TRY_ASSIGN(*bytes, ReadFile(file));
+  }
+  TRY_ASSIGN(const std::string password, VariableOfContainer("KEYSTORE_PASSWORD"));
+  TRY_ASSIGN(const ProxiedServer own, hadoop::ProxiedServerIn(files[0], files[1], password));
+  return MakeProxiedServer(own);
+}
+
 // Returns null if the page cannot be served; the job then runs without a page. No page is served without the
 // ResourceManager's web server, because the AM could not check which visitors may see the page.
 std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
   if (parts.cluster.rm_web.empty()) return nullptr;
   auto listening = Duplicate(parts.listening.get());
   const auto at = listening.ok() ? BoundAddress(*listening) : Result<Endpoint>(listening.error());
-  if (!at.ok()) {
-    LogWarn(StrCat("the job has no page: ", at.error().message));
+  const auto tls = ChannelsOfPage(parts.cluster.has_https_masters);
+  if (!at.ok() || !tls.ok()) {
+    LogWarn(StrCat("the job has no page: ", (at.ok() ? tls.error() : at.error()).message));
     return nullptr;
   }
   PageSite site{.listening = *std::move(listening),
-                .url = StrCat("http://", ToString(Endpoint{parts.host, at->port}), "/"),
+                .url = StrCat(*tls ? "https://" : "http://", ToString(Endpoint{parts.host, at->port}), "/"),
                 .below = 0,
                 .make_gate =
                     [cluster = parts.cluster, job = parts.records.job(), acl = parts.view_acl](EventLoop& loop) {
                       return cluster.rm_principal.empty() ? GateOf(loop, cluster, job) : GateByAcl(loop, cluster, acl);
                     },
-                .pause = kPagePause};
+                .pause = kPagePause,
+                .tls = *tls};
   std::shared_ptr<const LogSource> logs = MakeYarnLogs(
       parts.records, [way = parts.way] { return way; },
       [trust = parts.cluster.trust]() -> Result<std::shared_ptr<const HttpTrust>> { return trust; });

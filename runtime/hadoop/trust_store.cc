@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/key_store.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/files.h"
 
@@ -26,7 +27,6 @@ namespace tony::hadoop {
 namespace {
 
 constexpr std::string_view kJksMagic = "\xfe\xed\xfe\xed";
-constexpr size_t kDigestSize = 20;
 // Limit of a truststore. The bundle of a Linux distribution takes 200 KB. The certificates travel to each container in
 // its credentials.
 constexpr size_t kLargestStore = 512 << 10;
@@ -35,60 +35,13 @@ constexpr long kMostRounds = 10'000'000;
 
 using Certificate = Owned<X509, X509_free>;
 
-// Reads the fields of a JKS. All getters return an empty value once the bytes are too short.
-class JksReader {
- public:
-  explicit JksReader(std::string_view bytes) : left_(bytes) {}
-
-  std::string_view Bytes(size_t count) {
-    if (count > left_.size()) is_short_ = true;
-    if (is_short_) return {};
-    const std::string_view bytes = left_.substr(0, count);
-    left_.remove_prefix(count);
-    return bytes;
-  }
-  uint32_t Number(size_t size) {
-    uint32_t number = 0;
-    for (const char byte : Bytes(size)) number = number << 8 | static_cast<unsigned char>(byte);
-    return number;
-  }
-  std::string_view Name() { return Bytes(Number(2)); }
-  std::string_view Block() { return Bytes(Number(4)); }
-  bool is_short() const { return is_short_; }
-  size_t left() const { return left_.size(); }
-
- private:
-  std::string_view left_;
-  bool is_short_ = false;
-};
-
 }  // namespace
 
 Result<std::vector<std::string>> CertificatesInJks(std::string_view bytes) {
-  constexpr uint32_t kKey = 1, kTrusted = 2;
-  const Error damaged = InvalidError("the truststore is damaged: it is not a complete JKS");
-  JksReader reader(bytes);
-  if (reader.Bytes(kJksMagic.size()) != kJksMagic) return damaged;
-  const uint32_t version = reader.Number(4);
-  if (version != 1 && version != 2) return damaged;
+  TRY_ASSIGN(const auto entries, EntriesInJks(bytes));
   std::vector<std::string> found;
-  const auto read_certificate = [&] {
-    if (version == 2) reader.Name();
-    return reader.Block();
-  };
-  for (uint32_t left = reader.Number(4); left > 0 && !reader.is_short(); --left) {
-    const uint32_t tag = reader.Number(4);
-    reader.Name();
-    reader.Bytes(8);
-    if (tag != kKey && tag != kTrusted) return damaged;
-    if (tag == kKey) reader.Block();
-    const uint32_t count = tag == kKey ? reader.Number(4) : 1;
-    for (uint32_t i = 0; i < count && !reader.is_short(); ++i) {
-      const std::string_view certificate = read_certificate();
-      if (i == 0) found.emplace_back(certificate);
-    }
-  }
-  if (reader.is_short() || reader.left() != kDigestSize) return damaged;
+  for (const JksEntry& entry : entries)
+    if (!entry.certificates.empty()) found.push_back(entry.certificates.front());
   return found;
 }
 

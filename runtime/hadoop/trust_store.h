@@ -1,14 +1,15 @@
 // Reads the certificates that Hadoop's clients trust, from the truststore that ssl-client.xml names. Java's tools write
 // two formats, and Java reads both under either name: JKS, and PKCS12, which has been keytool's default since Java 9.
 //
-//   JKS    FEEDFEED, version (4), count (4); for each entry: tag (4), name, date (8), and
-//          tag 1: key, count (4), certificates of its chain;  tag 2: one certificate
-//          SHA-1 of the password, a fixed text and all bytes before (20)
-//   a name, and in version 2 each certificate's type: length (2), bytes; a key and a certificate: length (4), bytes
-//
+//   JKS    key_store.h
 //   PKCS12 a structure of ASN.1, which OpenSSL reads. A digest depends on the password. Java 8 to 15 encrypt the
 //          certificates with RC2 and a key of 40 bits. A static OpenSSL does not offer this cipher for PKCS12, so they
 //          are decrypted here. Newer releases use AES
+//
+// The keys in ssl-client.xml:
+//
+//   ssl.client.truststore.location, .type, .password   the file, its format, and the password of a PKCS12
+//   hadoop.ssl.hostname.verifier                       ALLOW_ALL: names of servers are not compared
 #pragma once
 
 #include <filesystem>

@@ -1,13 +1,11 @@
 #include "runtime/net/http_server.h"
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <cerrno>
 
 #include "runtime/base/strings.h"
 
@@ -138,10 +136,9 @@ std::optional<ReadRequest> RequestReader::Next() {
 
 namespace {
 
-constexpr size_t kChunk = 4 << 10;  // small, because threads have small stacks
+constexpr size_t kChunk = 4 << 10;        // small, because threads have small stacks
+constexpr size_t kMostCopied = 16 << 10;  // bytes
 constexpr size_t kMostReadAhead = 2 * RequestReader::kLongestHeader;
-
-bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 std::string_view Reason(int status) {
   constexpr std::pair<int, std::string_view> kReasons[] = {{200, "OK"},
@@ -199,8 +196,9 @@ void HttpReply::Send(HttpAnswer answer) const {
   if (connection) connection->Send(std::move(answer));
 }
 
-HttpConnection::HttpConnection(const Context& context, UniqueFd socket, std::function<void()> on_closed)
-    : context_(context), socket_(std::move(socket)), on_closed_(std::move(on_closed)) {}
+HttpConnection::HttpConnection(const Context& context, std::unique_ptr<Channel> channel,
+                               std::function<void()> on_closed)
+    : context_(context), channel_(std::move(channel)), on_closed_(std::move(on_closed)) {}
 
 void HttpConnection::Begin() {
   WatchInput();
@@ -222,7 +220,7 @@ void HttpConnection::Abort() {
   readable_.reset();
   limit_.reset();
   body_.reset();
-  socket_.Reset();
+  channel_.reset();
   next_ = context_.loop.After(Duration(0), [this] {
     const auto on_closed = std::exchange(on_closed_, nullptr);
     on_closed();  // may destroy this connection
@@ -233,25 +231,38 @@ void HttpConnection::LimitTo(Duration limit) {
   limit_ = context_.loop.After(limit, [this] { Abort(); });
 }
 
-// The input is also watched while an answer is awaited, so that a disconnected browser is noticed at once.
+// The input is also watched while an answer is awaited, so that a disconnected browser is noticed at once. Bytes that TLS
+// has already taken from the socket do not make it readable.
 void HttpConnection::WatchInput() {
-  if (!readable_) readable_ = context_.loop.WhenReadable(socket_.get(), [this] { OnReadable(); });
+  if (!readable_) readable_ = context_.loop.WhenReadable(channel_->socket(), [this] { OnReadable(); });
+  if (channel_->HasMore()) next_ = context_.loop.After(Duration(0), [this] { OnReadable(); });
 }
 
 void HttpConnection::OnReadable() {
   const auto self = shared_from_this();
   std::array<char, kChunk> chunk;
-  const ssize_t got = ::recv(socket_.get(), chunk.data(), chunk.size(), 0);
-  if (got < 0 && (MustWait(errno) || errno == EINTR)) return;
-  if (got <= 0) {
-    readable_.reset();
-    if (state_ == State::kSending) return Finish();
-    return Abort();
-  }
-  if (state_ == State::kReading && reader_.buffered() == 0) LimitTo(context_.limits.header);
-  reader_.Add({chunk.data(), static_cast<size_t>(got)});
-  if (reader_.buffered() >= kMostReadAhead) readable_.reset();
-  if (state_ == State::kReading) ServeNext();
+  do {
+    const Channel::Step got = channel_->Read(chunk.data(), chunk.size());
+    if (got.kind == Channel::Step::Kind::kWaitsToRead) return;
+    if (got.kind == Channel::Step::Kind::kWaitsToWrite) return WatchHandshake();
+    if (got.kind == Channel::Step::Kind::kEnded) {
+      readable_.reset();
+      if (state_ == State::kSending) return Finish();
+      return Abort();
+    }
+    if (state_ == State::kReading && reader_.buffered() == 0) LimitTo(context_.limits.header);
+    reader_.Add({chunk.data(), got.bytes});
+    if (reader_.buffered() >= kMostReadAhead) readable_.reset();
+    if (state_ == State::kReading) ServeNext();
+  } while (readable_ && channel_->HasMore());
+}
+
+// Continues a handshake of TLS that has to send first.
+void HttpConnection::WatchHandshake() {
+  writable_ = context_.loop.WhenWritable(channel_->socket(), [this] {
+    writable_.reset();
+    OnReadable();
+  });
 }
 
 void HttpConnection::ServeNext() {
@@ -270,8 +281,10 @@ void HttpConnection::Send(HttpAnswer answer) {
   if (state_ != State::kAnswering) return;
   state_ = State::kSending;
   served_ = served_ || answer.status < 400;
-  header_ = HeaderOf(answer, last_);
+  begin_ = HeaderOf(answer, last_);
   body_ = head_ ? nullptr : std::move(answer.body);
+  copied_ = body_ ? std::min(body_->size(), kMostCopied) : 0;
+  if (body_) begin_.append(*body_, 0, copied_);
   sent_ = 0;
   LimitTo(context_.limits.stalled);
   Flush();
@@ -282,40 +295,35 @@ void HttpConnection::Flush() {
   const size_t before = sent_;
   while (state_ == State::kSending && FlushSome()) continue;
   if (state_ != State::kSending) return;
-  if (sent_ == header_.size() + (body_ ? body_->size() : 0)) return Sent();
+  if (sent_ == begin_.size() + (body_ ? body_->size() - copied_ : 0)) return Sent();
   if (sent_ > before) LimitTo(context_.limits.stalled);
-  if (!writable_) writable_ = context_.loop.WhenWritable(socket_.get(), [this] { Flush(); });
+  if (!writable_) writable_ = context_.loop.WhenWritable(channel_->socket(), [this] { Flush(); });
 }
 
 // Sends a part of the answer. Returns false if everything is sent, if the browser has to read first, or if the browser
 // has disconnected.
 bool HttpConnection::FlushSome() {
   const std::string_view body = body_ ? std::string_view(*body_) : std::string_view();
-  std::array<iovec, 2> parts{};
-  const size_t of_header = std::min(sent_, header_.size());
-  parts[0] = {header_.data() + of_header, header_.size() - of_header};
-  const std::string_view rest = body.substr(sent_ - of_header);
-  parts[1] = {const_cast<char*>(rest.data()), rest.size()};
-  if (parts[0].iov_len + parts[1].iov_len == 0) return false;
-  msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
-  const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
-  if (sent > 0) sent_ += static_cast<size_t>(sent);
-  if (sent < 0 && !MustWait(errno) && errno != EINTR) Abort();
-  return sent > 0 || (sent < 0 && errno == EINTR);
+  const std::string_view rest =
+      sent_ < begin_.size() ? std::string_view(begin_).substr(sent_) : body.substr(copied_ + (sent_ - begin_.size()));
+  if (rest.empty()) return false;
+  const Channel::Step sent = channel_->Write(rest);
+  if (sent.kind == Channel::Step::Kind::kMoved) sent_ += sent.bytes;
+  // TLS without renegotiation never has to read in order to write.
+  if (sent.kind == Channel::Step::Kind::kEnded || sent.kind == Channel::Step::Kind::kWaitsToRead) Abort();
+  return sent.kind == Channel::Step::Kind::kMoved;
 }
 
 void HttpConnection::Sent() {
   writable_.reset();
   body_.reset();
-  std::string().swap(header_);
+  std::string().swap(begin_);
   if (last_) {
     // Reads the remaining input before the socket is closed. Closing a socket with unread bytes resets the connection,
     // and the answer would be lost on its way.
-    ::shutdown(socket_.get(), SHUT_WR);
+    ::shutdown(channel_->socket(), SHUT_WR);
     std::array<char, kChunk> unread;
-    for (int i = 0; i < 64 && ::recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) continue;
+    for (int i = 0; i < 64 && ::recv(channel_->socket(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) continue;
     return Abort();
   }
   state_ = State::kReading;
@@ -333,8 +341,8 @@ constexpr Duration kStopLimit{250};
 }  // namespace
 
 HttpServer::HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler, const HttpLimits& limits,
-                       Admits admits)
-    : loop_(loop), limits_(limits), handler_(std::move(handler)), admits_(std::move(admits)) {
+                       Admits admits, MakeChannel tls)
+    : loop_(loop), limits_(limits), handler_(std::move(handler)), admits_(std::move(admits)), tls_(std::move(tls)) {
   listener_ =
       std::make_unique<Listener>(loop, std::move(listening), 0, [this](UniqueFd socket) { Add(std::move(socket)); });
   listener_->OnDescriptorShortage([this] { return CloseOldestStranger(); });
@@ -353,7 +361,9 @@ void HttpServer::Add(UniqueFd socket) {
   if (connections_.size() >= static_cast<size_t>(limits_.max_connections) && !CloseOldestStranger()) return;
   const uint64_t key = ++last_key_;
   const HttpConnection::Context context{loop_, limits_, handler_};
-  const auto connection = std::make_shared<HttpConnection>(context, std::move(socket), [this, key] { Remove(key); });
+  auto channel = tls_ ? tls_(std::move(socket)) : Result<std::unique_ptr<Channel>>(MakePlainChannel(std::move(socket)));
+  if (!channel.ok()) return;
+  const auto connection = std::make_shared<HttpConnection>(context, *std::move(channel), [this, key] { Remove(key); });
   connections_[key] = connection;
   connection->Begin();
 }

@@ -13,6 +13,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/net/frame_connection.h"
 #include "runtime/net/sockets.h"
 
 namespace tony {
@@ -110,7 +111,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   };
   // `on_closed` is called once, never inside a method of the connection. It may drop the last reference to the
   // connection.
-  HttpConnection(const Context& context, UniqueFd socket, std::function<void()> on_closed);
+  HttpConnection(const Context& context, std::unique_ptr<Channel> channel, std::function<void()> on_closed);
   void Begin();
   // Closes the connection as soon as the answers already given are sent. All other requests remain unanswered.
   void Finish();
@@ -125,6 +126,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   void WatchInput();
   void OnReadable();
+  void WatchHandshake();
   void ServeNext();
   void Send(HttpAnswer answer);
   void Flush();
@@ -133,18 +135,20 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void LimitTo(Duration limit);
 
   Context context_;
-  UniqueFd socket_;
+  std::unique_ptr<Channel> channel_;  // null: closed
   std::function<void()> on_closed_;
   RequestReader reader_;
   State state_ = State::kReading;
   bool served_ = false;
   bool last_ = false;  // the connection ends after this answer
   bool head_ = false;
-  std::string header_;
+  // The header, and a copy of the first bytes of the body, because one packet is faster than two.
+  std::string begin_;
   std::shared_ptr<const std::string> body_;
-  size_t sent_ = 0;  // sent bytes of header and body
+  size_t copied_ = 0;  // bytes of the body in begin_
+  size_t sent_ = 0;    // sent bytes of header and body
   EventLoop::Timer limit_, next_;
-  EventLoop::FdWatch readable_;  // declared after socket_: destroyed first
+  EventLoop::FdWatch readable_;  // declared after channel_: destroyed first
   EventLoop::FdWatch writable_;
 };
 
@@ -158,8 +162,9 @@ class HttpServer {
   using Admits = std::function<bool(const std::string& address)>;
 
   // `listening` is a listening socket. The server answers until it is destroyed, which closes all connections.
+  // With `tls`, it speaks HTTPS.
   HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler, const HttpLimits& limits = {},
-             Admits admits = nullptr);
+             Admits admits = nullptr, MakeChannel tls = nullptr);
   ~HttpServer();
 
   size_t connections() const { return connections_.size(); }
@@ -175,7 +180,8 @@ class HttpServer {
   EventLoop& loop_;
   const HttpLimits limits_;
   const HttpHandler handler_;
-  const Admits admits_;  // empty: all addresses are served
+  const Admits admits_;    // empty: all addresses are served
+  const MakeChannel tls_;  // empty: plain HTTP
   uint64_t last_key_ = 0;
   std::map<uint64_t, std::shared_ptr<HttpConnection>> connections_;  // oldest first
   std::function<void()> stopped_;

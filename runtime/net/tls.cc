@@ -66,6 +66,13 @@ std::string RoleIn(X509* certificate) {
   return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), static_cast<size_t>(ASN1_STRING_length(text))};
 }
 
+std::string DerOf(X509* certificate) {
+  std::string der(static_cast<size_t>(std::max(0, i2d_X509(certificate, nullptr))), '\0');
+  auto* to = reinterpret_cast<unsigned char*>(der.data());
+  i2d_X509(certificate, &to);
+  return der;
+}
+
 // The state that all channels of one side share.
 struct Side {
   bool server = false;
@@ -75,6 +82,8 @@ struct Side {
   // Set for connections to an HTTPS server.
   std::string host = {};
   HttpTrust trust = {};
+  // The only accepted certificate (DER). Empty: certificates are judged by their roles.
+  std::string client = {};
 };
 
 class TlsChannel : public Channel {
@@ -108,6 +117,7 @@ class TlsChannel : public Channel {
   int Receive(BIO* bio, char* to, int most);
   int Send(BIO* bio, const char* bytes, int size);
   bool Judge(bool signed_well, X509_STORE_CTX* chain);
+  bool JudgeClient(X509* certificate);
 
  private:
   // Continues the handshake. nullopt: the peer is known, and OpenSSL's error queue, which all channels of a thread
@@ -243,6 +253,12 @@ bool TlsChannel::JudgeServer(bool signed_well, int error) {
   return false;
 }
 
+bool TlsChannel::JudgeClient(X509* certificate) {
+  right_role_ = DerOf(certificate) == side_->client;
+  if (!right_role_) refusal_ = NotPermittedError("the client's certificate is not that of YARN's proxy");
+  return right_role_;
+}
+
 std::optional<Channel::Step> TlsChannel::Establish() {
   ERR_clear_error();
   if (known_) return std::nullopt;
@@ -295,6 +311,14 @@ int OnCertificate(int signed_well, X509_STORE_CTX* chain) {
   return static_cast<TlsChannel*>(SSL_get_app_data(ssl))->Judge(signed_well == 1, chain) ? 1 : 0;
 }
 
+// Replaces OpenSSL's check of the client's chain.
+int OnClientsChain(X509_STORE_CTX* chain, void*) {
+  const auto* ssl = static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  const bool accepted = static_cast<TlsChannel*>(SSL_get_app_data(ssl))->JudgeClient(X509_STORE_CTX_get0_cert(chain));
+  X509_STORE_CTX_set_error(chain, accepted ? X509_V_OK : X509_V_ERR_APPLICATION_VERIFICATION);
+  return accepted ? 1 : 0;
+}
+
 // Accepts a client if the group of its first key is known. Other clients would have to send a second hello, whose
 // length could not be checked.
 int OnHello(SSL* ssl, int* alert, void*) {
@@ -337,7 +361,7 @@ Status Use(SSL_CTX* context, const TlsIdentity& own, const std::vector<TlsRole>&
   return InvalidError("TLS identity: the certificate has the role \"", role, "\", expected ", ToString(roles.front()));
 }
 
-bool Configure(SSL_CTX* context) {
+void SetModes(SSL_CTX* context) {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   // FrameConnection needs partial writes. Idle connections keep no buffers. Without AUTO_RETRY one call reads one
@@ -345,9 +369,13 @@ bool Configure(SSL_CTX* context) {
   SSL_CTX_set_mode(context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
+  SSL_CTX_set_max_cert_list(context, kLongestCertificates);
+}
+
+bool Configure(SSL_CTX* context) {
+  SetModes(context);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, OnCertificate);
   SSL_CTX_set_verify_depth(context, 0);  // no intermediate authorities
-  SSL_CTX_set_max_cert_list(context, kLongestCertificates);
   SSL_CTX_set_client_hello_cb(context, OnHello, nullptr);
   return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 && SSL_CTX_set_num_tickets(context, 0) == 1 &&
          SSL_CTX_set1_groups_list(context, kGroups) == 1 && SSL_CTX_set1_sigalgs_list(context, "ECDSA+SHA256") == 1;
@@ -437,7 +465,43 @@ Result<MakeChannel> MakeHttpsClient(const HttpTrust& trust, const std::string& h
 namespace {
 
 using Key = Owned<EVP_PKEY, EVP_PKEY_free>;
-using Certificate = Owned<X509, X509_free>;
+
+bool Use(SSL_CTX* context, const ProxiedServer& own) {
+  const auto* key = reinterpret_cast<const unsigned char*>(own.key.data());
+  for (const std::string& der : own.chain) {
+    const auto* from = reinterpret_cast<const unsigned char*>(der.data());
+    const Certificate certificate(d2i_X509(nullptr, &from, static_cast<long>(der.size())));
+    const bool is_own = &der == &own.chain.front();
+    if (!certificate || (is_own ? SSL_CTX_use_certificate(context, certificate.get())
+                                : SSL_CTX_add1_chain_cert(context, certificate.get())) != 1)
+      return false;
+  }
+  const Key parsed(d2i_AutoPrivateKey(nullptr, &key, static_cast<long>(own.key.size())));
+  return parsed && SSL_CTX_use_PrivateKey(context, parsed.get()) == 1 && SSL_CTX_check_private_key(context) == 1;
+}
+
+}  // namespace
+
+Result<MakeChannel> MakeProxiedServer(const ProxiedServer& own) {
+  StartLibrary();
+  ERR_clear_error();
+  const auto side = std::make_shared<Side>();
+  side->server = true;
+  side->client = own.client;
+  side->context.reset(SSL_CTX_new(TLS_server_method()));
+  SSL_CTX* const context = side->context.get();
+  if (!context || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1)
+    return Error{ErrorCode::kInternal, "OpenSSL has no TLS 1.2"};
+  SetModes(context);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, OnClientsChain, nullptr);
+  const bool is_used = !own.client.empty() && Use(context, own);
+  ERR_clear_error();
+  if (!is_used) return InvalidError("the key or a certificate cannot be used");
+  return ChannelsOf(side);
+}
+
+namespace {
 
 constexpr Duration kClocksDiffer = std::chrono::hours(24);
 constexpr size_t kLongestName = 64;  // RFC 5280's ub-common-name

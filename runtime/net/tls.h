@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
@@ -62,6 +63,18 @@ Result<MakeChannel> MakeTlsClient(const TlsIdentity& own);
 // 1.2 or newer. `host` is the name of the server without its port; the server shows a certificate for this name.
 // kInvalid: the authorities cannot be read. The channel's errors are those of DistrustError().
 Result<MakeChannel> MakeHttpsClient(const HttpTrust& trust, const std::string& host);
+
+// The identity of a server that YARN gives to an AM, and its only client: YARN's proxy. All parts are DER.
+struct ProxiedServer {
+  std::vector<std::string> chain;  // the server's own certificate first
+  std::string key;                 // PKCS #8
+  std::string client;              // the certificate of the proxy
+};
+
+// Returns a function for accepted sockets of an HTTPS server. TLS 1.2 or newer. A client without the certificate
+// `client` is refused. Times and issuers are not checked, because YARN's certificates for AMs expire at once. kInvalid:
+// the identity cannot be used.
+Result<MakeChannel> MakeProxiedServer(const ProxiedServer& own);
 
 // The three certificates of one job, which the job's own authority signs. The authority's key is discarded afterwards.
 // Therefore a fourth certificate cannot be made, not even by the job's user.

@@ -108,7 +108,7 @@ struct LivePage::Server {
         refusal ? reply.Send(*std::move(refusal)) : page->Serve(request, site.below, reply);
       });
     };
-    http.emplace(loop, std::move(site.listening), serve, HttpLimits(), gate.admits);
+    http.emplace(loop, std::move(site.listening), serve, HttpLimits(), gate.admits, site.tls);
     loop.Run();
     http.reset();
     page.reset();
@@ -164,7 +164,7 @@ void LivePage::Serve(std::function<JobStatus()> status) {
 void LivePage::Start() {
   first_visitor_.reset();
   server_ = std::make_shared<Server>();
-  server_->site = {std::move(site_.listening), site_.url, site_.below, site_.make_gate, site_.pause};
+  server_->site = {std::move(site_.listening), site_.url, site_.below, site_.make_gate, site_.pause, site_.tls};
   // The query is posted from the page's thread to the AM's loop, and the answer is posted back. The page may have been
   // closed meanwhile.
   StatusFeed::Ask ask = [&loop = loop_, status = status_, server = std::weak_ptr<Server>(server_)](auto answer) {

@@ -96,6 +96,7 @@ struct PageSite {
   std::function<PageGate(EventLoop&)> make_gate;
   // The interval at which a browser requests news; 0: each request waits here until there is news.
   Duration pause{0};
+  MakeChannel tls = nullptr;  // empty: plain HTTP
 };
 
 // All methods must be called on the thread of `loop`, which outlives the page.

@@ -96,6 +96,8 @@ constexpr std::string_view kPrincipalWord = "rm-principal=";
 // The same for HDFS by RPC: its NameNodes, their principal, and whether the DataNodes check tokens.
 constexpr std::string_view kRpcWord = "hdfs-rpc=", kNameNodePrincipalWord = "nn-principal=";
 constexpr std::string_view kProvesWord = "proves-data-transfer=";
+// The same for a cluster with YarnCluster::has_https_masters.
+constexpr std::string_view kHttpsMastersWord = "https-masters=";
 constexpr int kProxyPort = 9099;  // YarnConfiguration.DEFAULT_PROXY_PORT
 
 std::optional<std::string> Variable(const std::string& name) {
@@ -143,6 +145,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   const auto enforces_queue_acls = site.Bool("yarn.acl.enable");
   TRY_ASSIGN(const bool has_webhdfs, site.Bool("dfs.webhdfs.enabled"));
   const auto protection = site.Text("hadoop.rpc.protection");
+  const auto masters_policy = site.Text("yarn.resourcemanager.application-https.policy");
   const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
   TRY_ASSIGN(const bool has_https_pages, hadoop::IsHttpsOnly(site, "yarn.http.policy"));
   const auto url_of = [](bool has_https, const Endpoint& web) {
@@ -153,6 +156,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
                       .user = std::move(user),
                       .home = home,
                       .web_proxy = proxy.ok() ? url_of(has_https_pages, *proxy) : "",
+                      .has_https_masters = masters_policy.ok() && *masters_policy == "STRICT",
                       .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls,
                       .rpc_protection = protection.ok() ? *protection : ""};
   TRY_ASSIGN(const std::string authentication, site.Text("hadoop.security.authentication"));
@@ -207,6 +211,7 @@ std::string ToText(const YarnCluster& cluster) {
   const auto add = [&](std::string_view word, const std::string& value) {
     if (!value.empty()) words.push_back(StrCat(word, value));
   };
+  add(kHttpsMastersWord, cluster.has_https_masters ? "true" : "");
   add(kRpcWord, ToText(cluster.hdfs_rpc.name_nodes));
   add(kNameNodePrincipalWord, cluster.hdfs_rpc.principal);
   add(kProvesWord, cluster.hdfs_rpc.proves_data_transfer ? "true" : "");
@@ -227,6 +232,7 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   rpc.principal = take(kNameNodePrincipalWord);
   const std::string name_nodes = take(kRpcWord);
   rpc.name_nodes = EndpointsFrom(name_nodes);
+  const bool has_https_masters = !take(kHttpsMastersWord).empty();
   const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six to eight words")};
   if (words.size() < 6 || words.size() > 8) return bad;
   YarnCluster cluster{.rms = EndpointsFrom(words[0]),
@@ -238,6 +244,7 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
                       .rm_web = words.size() > 6 ? words[6] : "",
                       .web_proxy = words.size() > 7 ? words[7] : "",
                       .rm_principal = std::move(rm_principal),
+                      .has_https_masters = has_https_masters,
                       .hdfs_rpc = std::move(rpc)};
   const bool is_whole = name_nodes.empty() == cluster.hdfs_rpc.name_nodes.empty() && !cluster.rms.empty() &&
                         !cluster.schedulers.empty() && !cluster.webhdfs.empty() &&

@@ -37,6 +37,8 @@ struct YarnCluster {
   std::string web_proxy = {};
   // The principal of the ResourceManagers, such as "rm/_HOST@EXAMPLE.ORG". Empty: the cluster has no Kerberos.
   std::string rm_principal = {};
+  // True if yarn.resourcemanager.application-https.policy is STRICT: YARN's proxy reads the pages of AMs only by HTTPS.
+  bool has_https_masters = false;
   // yarn.acl.enable in these site files. The cluster's own setting may differ. Not part of ToText().
   bool enforces_queue_acls = false;
   // hadoop.rpc.protection in these site files. The cluster's own setting may differ, too. Not part of ToText().

@@ -151,6 +151,7 @@ yarn.nodemanager.resource.memory.enforced false
 yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage 99
 yarn.nodemanager.disk-health-checker.min-healthy-disks 0
 yarn.nodemanager.delete.debug-delay-sec 600
+yarn.resourcemanager.application-https.policy ${TONY_HADOOP_AM_HTTPS:-NONE}
 $([ -z "$https" ] || echo yarn.http.policy HTTPS_ONLY)
 $([ -z "$kerberos" ] || yarn_security)
 END

@@ -5,14 +5,17 @@ import json
 import os
 import shutil
 import signal
+import socket
 import socketserver
+import ssl
 import subprocess
 import threading
 import time
 
 import scenarios_takeover
 from common import (CLUSTER, KERBEROS, WORK, applications, begin, end, jobs_in_hdfs, must, nothing_is_left_of,
-                    open_by_curl, parent_of, runs, status, submit, tony, until)
+                    open_by_curl, parent_of, runs, status, submit, tony, until, variables_of)
+from scenarios_page import first_bytes, listening
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
 from scenarios_takeover import attempts, leads, masters, start, succeeds_unchanged  # noqa: E402
@@ -73,6 +76,47 @@ def a_node_and_the_page_are_read_by_https():
     if not KERBEROS:  # the proxy of two ResourceManagers on one machine does not find out which one it is
         text = open_by_curl(f"{page}?user.name=root").read().decode()
         must("RUNNING" in text, text)
+    tony("kill", job)
+    end(client)
+
+
+def answer_by_tls(port, certificate):
+    """Returns the first bytes of the answer to an HTTPS request; empty if the server refuses the client."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if certificate:
+        context.load_cert_chain(certificate)
+    try:
+        with context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=30)) as to:
+            to.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nCookie: proxy-user=root\r\n\r\n")
+            return to.recv(100)
+    except OSError:
+        return b""
+
+
+def certificate_of_master(job):
+    """Returns a PEM file with the key and the certificates that YARN has given the master."""
+    master, store, pem = masters(job)[1], WORK / "master.p12", WORK / "master.pem"
+    given = variables_of(master)
+    words = (("keytool", "-importkeystore", "-noprompt", "-srckeystore", given["KEYSTORE_FILE_LOCATION"],
+              "-srcstorepass", given["KEYSTORE_PASSWORD"], "-destkeystore", store, "-deststoretype", "PKCS12",
+              "-deststorepass", "changeit"),
+             ("openssl", "pkcs12", "-in", store, "-passin", "pass:changeit", "-nodes", "-out", pem))
+    for command in words:
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        must(ran.returncode == 0, command, ran.stdout, ran.stderr)
+    return pem
+
+
+def only_yarns_proxy_reads_the_page_of_a_master():
+    """The page itself is read in a_node_and_the_page_are_read_by_https()."""
+    client, job = begin("-executes", "sleep 600", *ONE)
+    runs(job)
+    ports, own = listening(job), certificate_of_master(job)
+    must(len(ports) == 2, "one for calls, one for the page:", ports)
+    answers = [first_bytes("127.0.0.1", port) for port in ports]
+    answers += [answer_by_tls(port, certificate) for port in ports for certificate in (None, own)]
+    must(not any(answers), "clients other than the proxy were answered", answers)
     tony("kill", job)
     end(client)
 
@@ -155,6 +199,7 @@ def the_doctor_says_what_crosses_the_network_in_clear_text():
 
 
 TOGETHER = [a_job_runs_and_its_logs_stay, a_node_and_the_page_are_read_by_https,
+            only_yarns_proxy_reads_the_page_of_a_master,
             executors_find_the_next_attempt_by_the_lease, a_jks_without_its_password_is_trusted,
             the_doctor_says_what_crosses_the_network_in_clear_text]
 ALONE = [another_authority_is_refused, a_truststore_that_cannot_be_used_is_refused,

@@ -5,6 +5,7 @@ import http.cookiejar
 import http.server
 import json
 import os
+import shutil
 import socket
 import sys
 import threading
@@ -12,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from common import HERE, WORK, Failed, begin, end, must, processes_of, runs, status, tony, until
+from common import CLUSTER, HERE, WORK, Failed, begin, end, must, processes_of, runs, status, tony, until
 
 sys.path.insert(0, str(HERE.parents[1] / "e2e/page"))
 from chromium import Chromium, Tab  # noqa: E402
@@ -52,14 +53,14 @@ def in_chromium(look):
     return scenario
 
 
-def begin_two(*words):
+def begin_two(*words, **more):
     """Starts a job with two tasks. Each task writes a line when it starts, and another one for each file that is made
     for it. Returns the client, the job and the folder of these files."""
     folder = WORK / f"job-{len(list(WORK.glob('job-*')))}"
     folder.mkdir()
     command = (f"echo '<b>line 1</b>'; until [ -e {folder}/end-$TASK_INDEX ]; do sleep 0.1; "
                f"if [ -e {folder}/say ]; then echo 'line 2'; rm -f {folder}/say; fi; done")
-    client, job = begin("-executes", command, "-conf", "tony.worker.instances=2", *words)
+    client, job = begin("-executes", command, "-conf", "tony.worker.instances=2", *words, **more)
     runs(job)
     return client, job, folder
 
@@ -260,6 +261,23 @@ def the_master_refuses_requests_from_addresses_other_than_the_proxys():
     must(let_end(client, folder)[0] == 0, "its client")
 
 
+def a_job_whose_page_must_have_https_and_gets_no_keystore_runs_without_a_page():
+    """Only the client's configuration demands HTTPS, so that YARN makes no keystore."""
+    conf = WORK / "conf"
+    shutil.copytree(CLUSTER / "conf", conf)
+    policy = "<name>yarn.resourcemanager.application-https.policy</name><value>"
+    sites = (conf / "yarn-site.xml").read_text()
+    must(f"{policy}NONE<" in sites, sites)
+    (conf / "yarn-site.xml").write_text(sites.replace(f"{policy}NONE<", f"{policy}STRICT<"))
+    client, job, folder = begin_two(HADOOP_CONF_DIR=str(conf))
+    (log,) = CLUSTER.glob(f"node*/logs/{job}/*_000001/am.log")
+    reasons = [line for line in log.read_text().splitlines() if "the job has no page" in line]
+    must(len(reasons) == 1 and "application-https.policy is STRICT" in reasons[0], log.read_text())
+    text = Reader("root").text(status(job)["tracking_url"])
+    must("page.js" not in text and "Application Overview" in text, "not the ResourceManager's own page", text)
+    must(let_end(client, folder)[0] == 0, "its client")
+
+
 @in_chromium
 def the_tracking_link_of_an_ended_job_leads_to_the_verdict(chromium):
     client, job = begin("-executes", "echo the learning rate is negative >&2; exit 3", "-conf",
@@ -307,6 +325,7 @@ TOGETHER = (
     the_tracking_link_of_an_ended_job_leads_to_the_configured_portal,
     each_link_of_the_page_works_for_users_in_the_view_acl,
     the_master_refuses_requests_from_addresses_other_than_the_proxys,
+    a_job_whose_page_must_have_https_and_gets_no_keystore_runs_without_a_page,
 )
 ALONE = ()
 # These run without a browser; tests/e2e tests the same page in a browser without a proxy.

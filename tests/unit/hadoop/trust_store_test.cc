@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "runtime/hadoop/key_store.h"
+#include "runtime/net/tls.h"
 #include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
@@ -115,6 +117,21 @@ TEST(TrustStoreTest, AJksWithAMalformedCertificateIsRefused) {
   std::string bytes = Decoded(kJks);
   bytes[bytes.find(Decoded(kCertificate))] = 'x';
   ExpectError(PemOfTrustStore(bytes, std::nullopt), ErrorCode::kInvalid, "~malformed certificate");
+}
+
+TEST(KeyStoreTest, TheKeyOfAJksIsDecryptedWithItsPasswordAndBelongsToItsCertificate) {
+  const auto entries = Must(EntriesInJks(Decoded(kJksKey)));
+  ASSERT_EQ(entries.size(), 1u);
+  const std::string key = Must(DecryptJksKey(entries[0].key, "changeit"));
+  const ProxiedServer server = Must(ProxiedServerIn(Decoded(kJksKey), Decoded(kJks), "changeit"));
+  EXPECT_EQ(server.key, key);
+  EXPECT_EQ(server.client, Decoded(kCertificate));
+  EXPECT_TRUE(MakeProxiedServer(server).ok());
+  ExpectError(ProxiedServerIn(Decoded(kJks), Decoded(kJks), "changeit"), ErrorCode::kInvalid, "~expected one entry, a key");
+  ExpectError(ProxiedServerIn(Decoded(kJksKey), "x", "changeit"), ErrorCode::kInvalid, "~truststore: the file is damaged");
+  ExpectError(DecryptJksKey(entries[0].key, "changeme"), ErrorCode::kInvalid, "~password is wrong");
+  for (size_t size = 0; size < entries[0].key.size(); ++size)
+    EXPECT_FALSE(DecryptJksKey(entries[0].key.substr(0, size), "changeit").ok()) << size;
 }
 
 TEST(TrustStoreTest, APkcs12IsReadWithItsPassword) {

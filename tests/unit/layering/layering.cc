@@ -122,7 +122,8 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"curl/", {"runtime/net/http_client.cc"}},
       {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's header
       {"openssl/",
-       {"runtime/os/sha256.cc", "runtime/hadoop/digest_md5.cc", "runtime/hadoop/trust_store.cc", "runtime/net/tls.cc"}},
+       {"runtime/os/sha256.cc", "runtime/hadoop/digest_md5.cc", "runtime/hadoop/key_store.cc",
+        "runtime/hadoop/trust_store.cc", "runtime/net/tls.cc"}},
       {"yaml.h", {"runtime/config/document_yaml.cc"}},
       {"re2/", {"runtime/cli/log_session.cc"}},
       {"utf8proc", {"runtime/cli/terminal.cc"}},

@@ -95,6 +95,18 @@ TEST(YarnClusterTest, AnUnsupportedSettingIsRejectedWithItsFileAndKey) {
             "x-site.xml:3: hadoop.security.authentication is \"token\": this authentication is not supported yet");
 }
 
+TEST(YarnClusterTest, OnlyTheStrictPolicyDemandsHttpsForThePagesOfMasters) {
+  for (const std::string policy : {"STRICT", "LENIENT", "NONE"}) {
+    for (Site site : {Site(), Site{{"hadoop.security.authentication", "kerberos"},
+                                   {"yarn.resourcemanager.principal", "rm/_HOST@EXAMPLE.ORG"}}}) {
+      site.emplace("yarn.resourcemanager.application-https.policy", policy);
+      const YarnCluster cluster = Must(ClusterWith(site)), read = Must(YarnClusterFromText(ToText(cluster)));
+      EXPECT_EQ(read.has_https_masters, policy == "STRICT");
+      EXPECT_EQ(read.rm_principal, cluster.rm_principal);
+    }
+  }
+}
+
 TEST(YarnClusterTest, AClusterWithKerberosNamesThePrincipalOfItsResourceManagers) {
   const Site site = {{"hadoop.security.authentication", "kerberos"},
                      {"yarn.resourcemanager.principal", "rm/_HOST@EXAMPLE.ORG"}};
