@@ -64,7 +64,7 @@ constexpr Meaning kMeanings[] = {
 // tokens write them in Hadoop 3.4.3, each followed by a stack trace. Failures of a node's own disks have other texts:
 // "File /local/x does not exist", "Permission denied" without a user.
 constexpr std::string_view kResource = "Resource ", kChanged = " changed on src filesystem";
-constexpr std::string_view kMissing = "File does not exist: ";
+constexpr std::string_view kMissing = "File does not exist: ", kBadToken = "SecretManager$InvalidToken";
 struct NodesRefusal {
   std::string_view said;
   OutcomeClass cls;
@@ -75,7 +75,7 @@ constexpr NodesRefusal kRefusals[] = {
     {"is not publicly accessible and as such cannot be part of the public cache", OutcomeClass::kUserConfig},
     {"Permission denied: user=", OutcomeClass::kAuth},
     {"Client cannot authenticate via:", OutcomeClass::kAuth},
-    {"SecretManager$InvalidToken", OutcomeClass::kAuth},
+    {kBadToken, OutcomeClass::kAuth},
 };
 
 std::string WhyRefused(std::string_view diagnostics, std::string_view said, size_t at) {
@@ -89,6 +89,12 @@ std::string WhyRefused(std::string_view diagnostics, std::string_view said, size
                   " has changed since the job was submitted; submit the job again");
   }
   if (said == kMissing) return StrCat(line_from(at + said.size()), " no longer exists");
+  if (said == kBadToken) {
+    // The name ends with "): " in a RemoteException.
+    const std::string_view reason = line_from(at + said.size());
+    return StrCat("the job's token for HDFS has ended or was cancelled: ",
+                  reason.substr(std::min(reason.find_first_not_of("): "), reason.size())));
+  }
   return std::string(line_from(at));
 }
 

@@ -112,7 +112,12 @@ TEST(YarnEndsTest, AFileThatTheNodeCannotFetchFailsTheContainerWithClassUserConf
        OutcomeClass::kAuth, "Permission denied: user=eve, access=READ, inode=\"/x\":root:supergroup:-rw-------"},
       {"org.apache.hadoop.security.token.SecretManager$InvalidToken: token (token for eve: ...) can't be found in "
        "cache",
-       OutcomeClass::kAuth, "SecretManager$InvalidToken: token (token for eve: ...) can't be found in cache"}};
+       OutcomeClass::kAuth,
+       "the job's token for HDFS has ended or was cancelled: token (token for eve: ...) can't be found in cache"},
+      {"org.apache.hadoop.ipc.RemoteException(org.apache.hadoop.security.token.SecretManager$InvalidToken): Token for "
+       "real user: , can't be found in cache\n\tat org.apache.hadoop.ipc.Client",
+       OutcomeClass::kAuth,
+       "the job's token for HDFS has ended or was cancelled: Token for real user: , can't be found in cache"}};
   for (const auto& [said, cls, told] : kEnds) {
     const auto exited = Exited(-1000, false, said);
     EXPECT_EQ(exited.cls, cls) << said;
