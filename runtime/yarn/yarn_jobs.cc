@@ -66,7 +66,7 @@ HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
                     .user = cluster.user};
   // Without Kerberos everybody can read every record, so attributes, which are faster, reveal nothing more.
   if (!cluster.rm_principal.empty())
-    folder.secrets = {"spec.json", "secrets", "token", kCertificatesRecord, kTokensRecord};
+    folder.secrets = {"spec.json", "conf.json", "secrets", "token", kCertificatesRecord, kTokensRecord};
   return folder;
 }
 

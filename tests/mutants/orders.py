@@ -307,7 +307,7 @@ GUARDS = [
     ("a hello may be of any length", TLS, "BigEndian(bytes.substr(6, 3)) <= kLongestHello", "bytes.size() > 6"),
     ("a second hello may be asked for", TLS, "std::ranges::count(kGroupIds, group) > 0", "group > 0"),
     ("a peer that updates its keys for ever is read for ever", TLS,
-     "  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);\n  SSL_CTX_set_verify", "  SSL_CTX_set_verify"),
+     "  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);\n  SSL_CTX_set_max_cert_list", "  SSL_CTX_set_max_cert_list"),
     ("a plain port may be anywhere", RPC_SERVER, "if (!options_.tls && !IsLoopback(endpoint.host))\n", "if (false)\n"),
 ]
 
