@@ -207,7 +207,8 @@ Result<MakeChannel> ChannelsOfPage(bool must_be_https) {
                         kStore, ")");
   }
   std::string files[2];
-  for (const auto& [variable, bytes] : {std::pair(kStore, &files[0]), std::pair("TRUSTSTORE_FILE_LOCATION", &files[1])}) {
+  for (const auto& [variable, bytes] :
+       {std::pair(kStore, &files[0]), std::pair("TRUSTSTORE_FILE_LOCATION", &files[1])}) {
     TRY_ASSIGN(const std::string file, VariableOfContainer(variable));
     TRY_ASSIGN(*bytes, ReadFile(file));
   }
@@ -419,7 +420,11 @@ class Master {
  private:
   bool HasKeytab() const { return !container_.launch.keytab.empty() && container_.tokens.number > 0; }
   TokenRenewal::Fetch FetchTokens() const {
-    return [cluster = container_.cluster] { return FreshTokens(cluster); };
+    return [cluster = container_.cluster, records = records_] {
+      // An AM whose tokens have ended cannot read the spec.
+      const auto spec = records.ReadSpec();
+      return FreshTokens(cluster, spec.ok() ? spec->yarn.other_name_nodes : std::vector<std::string>());
+    };
   }
 
   // Called by the AM with tokens that a client has pushed. Calls of HDFS read the token file each time.

@@ -227,7 +227,7 @@ constexpr Key kKeys[] = {
     {"tony.docker.enabled", kFlag, "false", kRefused, "run tasks in Docker containers", "TonY in C++ would run the tasks without their image"},
     {"tony.docker.<role>.image", kText, "", kNotNeeded, "Docker image of a role", "only tony.docker.enabled=true uses this key, and that setting is refused"},
     {"tony.gpu-exec-path", kText, "nvidia-smi", kNotNeeded, "program that lists GPUs", "the key had no effect in LinkedIn's TonY either; GPUs are read from the driver's library"},
-    {"tony.other.namenodes", kList, "", kNotNeeded, "further file systems, for which tokens are fetched", "tokens are fetched for the cluster's own file system only"},
+    {"tony.other.namenodes", kList, "", kYarn, "further HDFS, for which the job gets tokens on a cluster with Kerberos: hdfs://HOST:PORT,... or hdfs://NAME,... with a name of dfs.nameservices"},
     {"tony.yarn.am-validity-interval", kMillis, "10000", kYarn, "how long a lost container of the application master counts towards the cluster's limit of attempts (yarn.resourcemanager.am.max-attempts)"},
     {"tony.yarn.gang-hold", kMillis, "30000", kYarn, "how long an incomplete gang keeps its containers while YARN grants no further one (at most twice this time in all); then the gang returns these containers, and requests all of its containers again later; 0: without limit"},
     {"tony.yarn.keytab", kText, "", kYarn, "keytab of the job's user, with which the application master renews its tokens on a cluster with Kerberos; it reaches the application master in its container's credentials"},

@@ -250,17 +250,14 @@ Result<std::vector<std::string>> KeysOfNameNodes(const SiteConfiguration& site, 
 
 }  // namespace
 
-Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site) {
-  constexpr const char* kKey = "fs.defaultFS";
+Result<HdfsAddresses> HdfsOf(const SiteConfiguration& site, const std::string& url, const std::string& from) {
   constexpr std::string_view kScheme = "hdfs://";
-  TRY_ASSIGN(const auto value, site.Find(kKey));
-  const std::string text = value ? value->text : "";
-  const std::string authority = text.starts_with(kScheme) ? Split(text.substr(kScheme.size()), '/').front() : "";
+  const std::string authority = url.starts_with(kScheme) ? Split(url.substr(kScheme.size()), '/').front() : "";
   TRY_ASSIGN(const bool has_https, IsHttpsOnly(site, "dfs.http.policy"));
   TRY_ASSIGN(const auto services, site.Find("dfs.nameservices"));
   for (const std::string& service : Split(services ? services->text : "", ',')) {
     if (Trim(service) != authority) continue;
-    DefaultHdfs hdfs{.authority = {authority, -1}, .has_https = has_https};
+    HdfsAddresses hdfs{.authority = {authority, -1}, .has_https = has_https};
     TRY_ASSIGN(const auto suffixes, KeysOfNameNodes(site, authority));
     for (const std::string& suffix : suffixes) {
       TRY_ASSIGN(const Endpoint rpc, site.Address("dfs.namenode.rpc-address" + suffix, kNameNodePort));
@@ -272,10 +269,16 @@ Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site) {
   }
   const auto name_node = ParseEndpoint(authority, kNameNodePort);
   if (!name_node)
-    return InvalidError(value ? value->origin : "core-site.xml", ": ", kKey, " is \"", text,
+    return InvalidError(from, " is \"", url,
                         "\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
   TRY_ASSIGN(const Endpoint web, HdfsWeb(site, "", name_node->host, has_https));
-  return DefaultHdfs{*name_node, {*name_node}, {web}, has_https};
+  return HdfsAddresses{*name_node, {*name_node}, {web}, has_https};
+}
+
+Result<HdfsAddresses> DefaultHdfsOf(const SiteConfiguration& site) {
+  constexpr const char* kKey = "fs.defaultFS";
+  TRY_ASSIGN(const auto value, site.Find(kKey));
+  return HdfsOf(site, value ? value->text : "", StrCat(value ? value->origin : "core-site.xml", ": ", kKey));
 }
 
 }  // namespace tony::hadoop

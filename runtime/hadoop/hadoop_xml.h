@@ -71,8 +71,8 @@ struct ResourceManager {
 Result<bool> IsHttpsOnly(const SiteConfiguration& site, const std::string& key);
 Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& site);
 
-// The HDFS that fs.defaultFS names, and its NameNodes in the order in which to try them.
-struct DefaultHdfs {
+// An HDFS, and its NameNodes in the order in which to try them.
+struct HdfsAddresses {
   // The host and port of the NameNode, or the logical name of several NameNodes (dfs.nameservices) with port -1.
   Endpoint authority;
   // The addresses of the NameNodes' RPC servers, and of their web servers, which serve WebHDFS.
@@ -80,7 +80,10 @@ struct DefaultHdfs {
   // dfs.http.policy is HTTPS_ONLY, so `webs` are HTTPS servers.
   bool has_https = false;
 };
-// kInvalid: fs.defaultFS does not name an HDFS, or a NameNode of its logical name has no address.
-Result<DefaultHdfs> DefaultHdfsOf(const SiteConfiguration& site);
+// Returns the HDFS with this URL, such as "hdfs://nn.example.org:8020"; `from` names the setting with the URL.
+// kInvalid: the URL does not name an HDFS, or a NameNode of its logical name has no address.
+Result<HdfsAddresses> HdfsOf(const SiteConfiguration& site, const std::string& url, const std::string& from);
+// Returns the HDFS of fs.defaultFS, with the same errors.
+Result<HdfsAddresses> DefaultHdfsOf(const SiteConfiguration& site);
 
 }  // namespace tony::hadoop

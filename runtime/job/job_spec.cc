@@ -197,6 +197,7 @@ void Fields(auto& io, Is<YarnSpec> auto& yarn) {
   io.IfSet("am_node_label", yarn.am_node_label);
   io.IfSet("modify_acl", yarn.modify_acl);
   io.IfSet("node_label", yarn.node_label);
+  io.IfSet("other_name_nodes", yarn.other_name_nodes);
   io.IfSet("keytab", yarn.keytab);
   io.IfSet("portal_url", yarn.portal_url);
   io.IfSet("view_acl", yarn.view_acl);

@@ -25,6 +25,7 @@
 namespace tony {
 
 inline constexpr char kKeytabKey[] = "tony.yarn.keytab";
+inline constexpr char kOtherNameNodesKey[] = "tony.other.namenodes";
 inline constexpr std::string_view kStartupTimeoutKey = "tony.am.startup-timeout";
 
 // The beginning of the verdict on a job whose AM started too late. On a cluster, the application's diagnostics contain
@@ -299,6 +300,8 @@ struct YarnSpec {
   // user. The format is Hadoop's: users separated by commas, a blank, then groups separated by commas. "*" means
   // everybody.
   std::string view_acl, modify_acl;
+  // The URLs of further HDFS, for which the job gets tokens on a cluster with Kerberos.
+  std::vector<std::string> other_name_nodes;
   // The path of the keytab that the AM gets, on the machine of the submit. Empty: none.
   std::string keytab;
   // The address of TonY's portal, e.g. "https://portal.example.org:19886". YARN links a finished application to the

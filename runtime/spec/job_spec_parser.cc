@@ -141,6 +141,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, const std::filesystem::
   if (yarn.am_node_label.empty()) yarn.am_node_label = yarn.node_label;
   TRY_ASSIGN(yarn.view_acl, AclText(values, "tony.yarn.view-acl"));
   TRY_ASSIGN(yarn.modify_acl, AclText(values, "tony.yarn.modify-acl"));
+  yarn.other_name_nodes = values.List(kOtherNameNodesKey);
   TRY_ASSIGN(yarn.keytab, YarnText(values, kKeytabKey));
   if (!yarn.keytab.empty()) yarn.keytab = AbsolutePath(yarn.keytab, directory);
   TRY_ASSIGN(yarn.portal_url, PortalUrl(values));

@@ -13,11 +13,13 @@
 #include <utility>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/auth_to_local.h"
 #include "runtime/hadoop/gss_context.h"
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/os/files.h"
 #include "runtime/yarn/cluster_tokens.h"
@@ -202,7 +204,24 @@ Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& 
 
 bool HasTokenFile() { return !VariableText(kTokenFile).empty(); }
 
-Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {
+namespace {
+
+// Adds a token for another HDFS, unless a launcher has given this process one.
+Status AddTokenOf(const std::string& other_hdfs, const YarnCluster& cluster, const std::string& renewer,
+                  hadoop::Credentials& credentials) {
+  TRY_ASSIGN(const YarnCluster other, WithOtherHdfs(cluster, other_hdfs));
+  const std::string service = HdfsServiceOf(other);
+  if (std::ranges::any_of(credentials.tokens, [&](const auto& each) { return each.second.service == service; }))
+    return Ok();
+  const auto token = NewHdfsToken(other, renewer);
+  if (!token.ok()) return Annotate(token.error(), StrCat(kOtherNameNodesKey, ": ", other_hdfs));
+  credentials.tokens[token->service] = *token;
+  return Ok();
+}
+
+}  // namespace
+
+Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const std::vector<std::string>& other_hdfs) {
   hadoop::Credentials credentials;
   if (cluster.rm_principal.empty()) return credentials;
   TRY_ASSIGN(credentials.tokens, TokensOfFile());
@@ -217,10 +236,11 @@ Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster) {
     TRY_ASSIGN(hadoop::Token token, NewRmToken(cluster, RenewerOf(cluster)));
     credentials.tokens[token.service] = token;
   }
+  for (const std::string& other : other_hdfs) TRY(AddTokenOf(other, cluster, RenewerOf(cluster), credentials));
   return credentials;
 }
 
-Result<ClusterTokens> FreshTokens(const YarnCluster& cluster) {
+Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const std::vector<std::string>& other_hdfs) {
   if (cluster.rm_principal.empty()) return InvalidError("the cluster has no Kerberos, so its jobs use no tokens");
   TRY_ASSIGN(const auto user, OwnerOfTicket());
   hadoop::Credentials fresh;
@@ -231,6 +251,10 @@ Result<ClusterTokens> FreshTokens(const YarnCluster& cluster) {
   TRY_ASSIGN(const Instant until, AskHdfs<Instant>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& calls, auto done) {
                return calls.RenewToken(hdfs, std::move(done));
              }));
+  for (const std::string& other : other_hdfs) {
+    const Status added = AddTokenOf(other, cluster, user.principal, fresh);
+    if (!added.ok()) LogWarn(added.error().message);
+  }
   ClusterTokens tokens = ClusterTokensIn(fresh);
   tokens.until = std::min(tokens.until, until);
   if (tokens.number == 0) return InvalidError("the NameNode's token cannot be read, so its age is not known");

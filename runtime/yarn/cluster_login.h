@@ -12,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/hadoop/credentials.h"
@@ -37,21 +38,23 @@ hadoop::Hdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLi
 // the NameNode.
 std::string HdfsServiceOf(const YarnCluster& cluster);
 
-// Returns the user's home folder in HDFS. Its last part is the name that the cluster's rules give the user. The NameNode
-// tells it by WebHDFS. By RPC, the name follows from `rules` (hadoop.security.auth_to_local), as in Hadoop's clients.
+// Returns the user's home folder in HDFS. Its last part is the name that the cluster's rules give the user. WebHDFS
+// reports the folder. By RPC, the name follows from `rules` (hadoop.security.auth_to_local), as in Hadoop's clients.
 Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& rules);
 
 // Returns true if the launcher of this process has given it tokens, which the launcher's other programs use, too.
 bool HasTokenFile();
 
-// Returns the tokens that the application master and the tasks of a new job get. Empty without Kerberos. The
-// ResourceManager renews these tokens, and cancels them when the job has ended, except if HasTokenFile().
-Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster);
+// Returns the tokens that the application master and the tasks of a new job get: for the ResourceManager, for the
+// cluster's HDFS, and for `other_hdfs` (YarnSpec::other_name_nodes). Empty without Kerberos. The ResourceManager renews
+// these tokens, and cancels them when the job has ended, except if HasTokenFile().
+Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const std::vector<std::string>& other_hdfs);
 
 // Returns new tokens for a job that already runs. Only a user with a Kerberos ticket gets them. The user is their
 // renewer, because the end of a token is known only to its renewer: by default a day, and the ResourceManager does not
-// renew tokens that come after the submit. kInvalid: the cluster has no Kerberos.
-Result<ClusterTokens> FreshTokens(const YarnCluster& cluster);
+// renew tokens that come after the submit. An HDFS of `other_hdfs` that gives no token is logged and left out.
+// kInvalid: the cluster has no Kerberos.
+Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const std::vector<std::string>& other_hdfs);
 
 // Checks the keytab of a job, which its AM uses to get fresh tokens; "": none. kInvalid: the cluster has no Kerberos.
 // kNotPermitted: other users have access to the file, or it belongs to another user. Others: those of ReadFile().

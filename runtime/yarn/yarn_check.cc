@@ -104,6 +104,8 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
   if (const auto why = WhyNeverGranted(spec, limits)) return InvalidError(*why);
   TRY_ASSIGN(const QueueCheck queue, CheckYarnQueue(cluster, spec, made.id, purpose));
   TRY(CheckKeytab(cluster, spec.yarn.keytab));
+  // An HDFS that gives no token is found before anything is uploaded.
+  if (!spec.yarn.other_name_nodes.empty()) TRY(TokensForJob(cluster, spec.yarn.other_name_nodes).status());
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec, queue.queue));
   // The address in the site files may not be that of a NameNode. An error kUnavailable therefore names the key of the

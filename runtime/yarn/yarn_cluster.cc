@@ -319,13 +319,31 @@ Result<YarnCluster> YarnClusterFromNote(const std::string& note) {
   return cluster;
 }
 
-Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
+namespace {
+
+Result<Properties> ReadSites(const SiteFiles& files) {
   if (!IsConfigurationSet() && files == SiteFiles()) return YarnNotConfigured();
   Properties sites;
   for (const char* name : {kConfigurationVariable, kYarnConfigurationVariable})
     TRY(Add(name, ExpandTilde(Variable(name).value_or("")), hadoop::ReadSiteFolder, sites));
   TRY(Add(kHdfsSiteKey, files.hdfs, hadoop::ReadSite, sites));
   TRY(Add(kYarnSiteKey, files.yarn, hadoop::ReadSite, sites));
+  return sites;
+}
+
+}  // namespace
+
+Result<YarnCluster> WithOtherHdfs(YarnCluster cluster, const std::string& url) {
+  TRY_ASSIGN(const Properties sites, ReadSites({}));
+  const hadoop::SiteConfiguration site(sites, Variable);
+  TRY_ASSIGN(const auto hdfs, hadoop::HdfsOf(site, url, kOtherNameNodesKey));
+  TRY_ASSIGN(cluster.hdfs_rpc, RpcOf(site, hdfs.rpcs, !cluster.rm_principal.empty()));
+  cluster.name_node = hdfs.authority;
+  return cluster;
+}
+
+Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
+  TRY_ASSIGN(const Properties sites, ReadSites(files));
   const std::string user = Variable("HADOOP_USER_NAME").value_or("");
   const hadoop::SiteConfiguration site(sites, Variable);
   TRY_ASSIGN(YarnCluster cluster, YarnClusterOf(site, user.empty() ? UserName(geteuid()) : user));

@@ -96,6 +96,10 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: 
 std::string NoteOf(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromNote(const std::string& note);  // kInvalid: not from NoteOf()
 
+// Returns `cluster` with another HDFS, which the site files of $HADOOP_CONF_DIR or its address describe. This HDFS is
+// called by RPC. kInvalid: `url` is not the URL of an HDFS, or the site files cannot be used.
+Result<YarnCluster> WithOtherHdfs(YarnCluster cluster, const std::string& url);
+
 // Returns whether the NameNodes' web servers have HTTPS.
 bool HasHttps(const YarnCluster& cluster);
 bool UsesWebHdfs(const YarnCluster& cluster);          // false: HDFS is called by RPC
@@ -106,7 +110,7 @@ bool HasHttpsPages(const YarnCluster& cluster);
 // Returns e.g. "rm1:8032,rm2:8032".
 std::string ToText(const std::vector<Endpoint>& endpoints);
 
-// Returns the numeric addresses of the NameNodes' servers that this cluster's HDFS is called by. Blocks, as ResolveHost() does.
+// Returns the numeric addresses of the NameNodes' servers by which HDFS is called. Blocks, as ResolveHost() does.
 // kUnavailable: a name does not resolve.
 Result<std::vector<Endpoint>> ResolveNameNodes(const YarnCluster& cluster);
 
@@ -118,8 +122,8 @@ std::string WebProxyOf(const YarnCluster& cluster);  // e.g. "http://rm.example.
 // The first function returns the cluster that site files describe. The second returns the cluster of an existing job: a
 // note in $TONY_HOME may name it (yarn_configured.h). An empty id stands for the cluster of $HADOOP_CONF_DIR.
 // $HADOOP_USER_NAME overrides the user's own name, as in Hadoop's clients. On a cluster with Kerberos, the first
-// function finds out the user's name on the cluster, with the errors of cluster_login.h. kInvalid: $HADOOP_CONF_DIR is not
-// set, or the site files or the note are missing or malformed. The message names the variable, the key or the note.
+// function finds out the user's name on the cluster, with the errors of cluster_login.h. kInvalid: $HADOOP_CONF_DIR is
+// not set, or the site files or the note are missing or malformed. The message names the variable, the key or the note.
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files);
 Result<YarnCluster> FindYarnCluster(const JobId& job);
 

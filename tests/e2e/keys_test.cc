@@ -174,6 +174,7 @@ hadoop
   tony.am.node-label=gpu | /yarn/am_node_label="gpu"
   tony.worker.node-label=gpu | /roles/0/node_label="gpu"
   tony.worker.placement=spread | /roles/0/placement="spread"
+  tony.other.namenodes=hdfs://other:1 | /yarn/other_name_nodes=["hdfs://other:1"]
   tony.portal.url=https://portal:1/ | /yarn/portal_url="https://portal:1"
   tony.worker.resource.disk=2 | /roles/0/resources={"disk":"2"}
   tony.am.resource.disk=2 | /roles/0/resources={"disk":"2"} | tony.worker.instances=0

@@ -149,6 +149,21 @@ def a_task_uses_hdfs_with_the_tokens_of_its_container():
     succeeds(tony("logs", ran.stdout.split()[0]), "listed True")
 
 
+def a_job_gets_tokens_for_other_hdfs():
+    """One of the two NameNodes plays another HDFS, because it has an address of its own."""
+    def submit_with(*others):
+        return submit("-executes", f"sh {program}", *ONE,
+                      *(word for other in others for word in ("-conf", f"tony.other.namenodes={other}")))
+
+    host, port = site("dfs.namenode.rpc-address" + (".pair.nn1" if IS_PAIR else "")).rsplit(":", 1)
+    program = WORK / "find_token"
+    program.write_text(f"grep -aq 127.0.0.1:{port} $HADOOP_TOKEN_FILE_LOCATION")
+    must(not IS_PAIR or submit_with().returncode == 1, "the token is there without the key")
+    succeeds(submit_with(f"hdfs://{host}:{port}"))
+    refused(submit_with("hdfs://localhost:1"), 69, "tony.other.namenodes: hdfs://localhost:1")
+    refused(submit_with("ftp://other"), 65, 'tony.other.namenodes is "ftp://other", expected hdfs://HOST:PORT')
+
+
 def a_client_without_a_ticket_uses_the_tokens_of_a_file():
     tokens = WORK / "tokens"
     client, job = begin("-executes", f"cp $HADOOP_TOKEN_FILE_LOCATION {tokens}.new; mv {tokens}.new {tokens}; sleep 600", *ONE)
@@ -269,7 +284,8 @@ def the_doctor_names_the_user_and_the_end_of_the_ticket():
     must(ran.returncode == 1 and "kinit" in ran.stdout, ran.returncode, ran.stdout, ran.stderr)
 
 
-TOGETHER = [a_user_with_a_keytab_runs_a_gang_and_reads_its_logs,
+TOGETHER = [a_job_gets_tokens_for_other_hdfs,
+            a_user_with_a_keytab_runs_a_gang_and_reads_its_logs,
             a_proxy_user_submits_watches_and_kills_as_another_user,
             a_failing_job_is_reported_with_its_exit_code,
             another_user_may_neither_read_nor_kill_a_job,
