@@ -72,6 +72,18 @@ std::optional<HdfsRefusal> RefusalIn(const Result<RpcConnection::Reply>& reply) 
   return HdfsRefusal{0, std::string(ShortName(failure->exception_class)), failure->message};
 }
 
+// Calls a NameNode. The reason of a call that got no answer names the NameNode.
+void CallNameNode(RpcConnection& connection, const std::string& method, const std::string& request,
+                  RpcConnection::OnReply done) {
+  const std::string at = ToString(connection.address());
+  connection.Call(method, request, [at, done = std::move(done)](RpcConnection::Reply reply) {
+    auto* failure = std::get_if<RpcFailure>(&reply);
+    if (failure != nullptr && failure->kind != RpcFailure::Kind::kAnswered)
+      failure->message = StrCat("NameNode ", at, ": ", failure->message);
+    done(std::move(reply));
+  });
+}
+
 }  // namespace
 
 // The handle of a call or of several calls that follow each other.
@@ -109,9 +121,10 @@ void RpcHdfs::Send(Steps& steps, const Call& call, const std::string& request, s
       return;
     }
   }
-  name_node_.Call(call.method, request, [=, this, &steps, alive = std::weak_ptr<int>(steps.alive)](const Reply& reply) {
-    if (!alive.expired()) TakeReply(steps, call, request, tries, reply, done);
-  });
+  CallNameNode(name_node_, call.method, request,
+               [=, this, &steps, alive = std::weak_ptr<int>(steps.alive)](const Reply& reply) {
+                 if (!alive.expired()) TakeReply(steps, call, request, tries, reply, done);
+               });
 }
 
 // Sends the call to the next NameNode if this one has certainly not executed it. A NameNode that refuses the token gets
@@ -134,22 +147,21 @@ void RpcHdfs::TakeReply(Steps& steps, const Call& call, const std::string& reque
 }
 
 // Returns the bytes of the answer, or the error.
-Result<std::string> RpcHdfs::Checked(const Call& call, const Result<Reply>& reply) const {
+Result<std::string> RpcHdfs::Checked(const Call& call, const Result<Reply>& reply) {
   const std::string subject = StrCat(call.method, " ", call.path);
   if (!reply.ok()) return Annotate(reply.error(), subject);
   if (const auto refusal = RefusalIn(reply)) return refusal->ToError(subject, call.writes);
   const auto* failure = std::get_if<RpcFailure>(&*reply);
   if (failure == nullptr) return std::get<std::string>(*reply);
-  Error error = ErrorOf(*failure, StrCat(subject, ": NameNode ", ToString(name_node_.address())));
+  Error error = ErrorOf(*failure, subject);
   if (error.code == ErrorCode::kInternal) error.code = ErrorCode::kInvalid;
   return error;
 }
 
 // Returns a callback that calls `done` with the value that `convert` makes of the answer, or with an error.
 template <class Response, class T, class Convert>
-Hdfs::Done<Result<RpcConnection::Reply>> RpcHdfs::Parsing(const Call& call, Convert convert,
-                                                          Done<Result<T>> done) const {
-  return [=, this, done = std::move(done)](const Result<Reply>& reply) {
+Hdfs::Done<Result<RpcConnection::Reply>> RpcHdfs::Parsing(const Call& call, Convert convert, Done<Result<T>> done) {
+  return [=, done = std::move(done)](const Result<Reply>& reply) {
     const auto bytes = Checked(call, reply);
     if (!bytes.ok()) return done(bytes.error());
     const auto response = ReadReply<Response>(Reply(*bytes));
@@ -179,7 +191,7 @@ Hdfs::Handle RpcHdfs::AskStatus(const Call& call, const Request& request, Done<S
 template <class Response, class Request>
 Hdfs::Handle RpcHdfs::AskNew(const Call& call, const Request& request, Done<Result<bool>> done) {
   auto steps = std::make_unique<Steps>();
-  const auto on_reply = [=, this, done = std::move(done)](const Result<Reply>& reply) {
+  const auto on_reply = [=, done = std::move(done)](const Result<Reply>& reply) {
     const auto refusal = RefusalIn(reply);
     if (refusal && refusal->IsAlreadyThere()) return done(false);
     const auto bytes = Checked(call, reply);
@@ -309,7 +321,7 @@ class TicketCall : public EventLoop::Handle {
   template <class MakeConnection>
   TicketCall(const MakeConnection& make, size_t name_nodes) : connection_(make()), tries_(name_nodes) {}
   void Send(const std::string& method, const std::string& request, const OnReply& done) {
-    connection_.Call(method, request, [=, this](const RpcConnection::Reply& reply) {
+    CallNameNode(connection_, method, request, [=, this](const RpcConnection::Reply& reply) {
       const auto* failure = std::get_if<RpcFailure>(&reply);
       if (failure != nullptr && --tries_ > 0 && (failure->is_unsent || IsStandby(*failure)))
         return Send(method, request, done);

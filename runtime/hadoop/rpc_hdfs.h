@@ -66,9 +66,9 @@ class RpcHdfs : public Hdfs {
   void Send(Steps& steps, const Call& call, const std::string& request, size_t tries, Done<Result<Reply>> done);
   void TakeReply(Steps& steps, const Call& call, const std::string& request, size_t tries, const Reply& reply,
                  const Done<Result<Reply>>& done);
-  Result<std::string> Checked(const Call& call, const Result<Reply>& reply) const;
+  static Result<std::string> Checked(const Call& call, const Result<Reply>& reply);
   template <class Response, class T, class Convert>
-  Done<Result<Reply>> Parsing(const Call& call, Convert convert, Done<Result<T>> done) const;
+  static Done<Result<Reply>> Parsing(const Call& call, Convert convert, Done<Result<T>> done);
   template <class Response, class T, class Request, class Convert>
   Handle Ask(const Call& call, const Request& request, Convert convert, Done<Result<T>> done);
   template <class Response, class Request>

@@ -7,7 +7,8 @@ import signal
 import time
 
 import scenarios_takeover
-from common import KERBEROS, WORK, begin, edited_conf, end, must, nothing_is_left_of, runs, status, submit, tony, until
+from common import (KERBEROS, WORK, begin, edited_conf, end, must, nothing_is_left_of, runs, site, status, submit,
+                    tony, until)
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
 from scenarios_takeover import attempts, leads, masters, start, succeeds_unchanged  # noqa: E402
@@ -57,20 +58,30 @@ def the_doctor_says_that_hdfs_is_called_by_rpc():
     checks = {check["name"]: check for check in json.loads(tony("doctor", "--yarn", "--json").stdout)["checks"]}
     must(checks["namenode"]["text"].startswith("hdfs://"), checks["namenode"])
     must(checks["hdfs"]["health"] == "ok" and " ms, by RPC" in checks["hdfs"]["text"], checks["hdfs"])
-    must("HDFS by RPC is hdfs://" in checks["network"]["text"] if KERBEROS else
-         "dfs.data.transfer.protection is not privacy" in checks["network"]["text"], checks["network"])
+    is_private = KERBEROS and site("dfs.data.transfer.protection") == "privacy"
+    must(("HDFS by RPC is hdfs://" if is_private else "dfs.data.transfer.protection is not privacy") in
+         checks["network"]["text"], checks["network"])
 
 
 def bad_settings_are_refused_in_one_line():
-    for code, change, *texts in (
-            (65, ("<value>false</value>", "<value>off</value>"), "dfs.webhdfs.enabled", '"off", expected true or false'),
-            *(((77, ("nn/_HOST", "other/_HOST"), "nn/localhost"),
-               (69, ("dfs.data.transfer.protection", "x"), "dfs.data.transfer.protection in hdfs-site.xml must have"))
-              if KERBEROS else ())):
-        ran = submit("-executes", "true", *ONE, HADOOP_CONF_DIR=edited_conf("conf", hdfs=change))
+    new = WORK / "new"
+    new.write_bytes(os.urandom(100))  # so that a DataNode gets bytes
+    words = ("-executes", "true", *ONE, "-conf", f"tony.worker.resources={new}")
+
+    def refused(code, *texts, **change):
+        ran = submit(*words, HADOOP_CONF_DIR=edited_conf("conf", **change))
         must(ran.returncode == code and len(ran.stderr.splitlines()) == 1, code, ran.returncode, ran.stdout, ran.stderr)
         for text in texts:
             must(text in ran.stderr, text, "is missing in", ran.stderr)
+
+    refused(65, "dfs.webhdfs.enabled", '"off", expected true or false', hdfs=(">false<", ">off<"))
+    if not KERBEROS:
+        name_node = site("fs.defaultFS")
+        refused(69, "fs.defaultFS: hdfs://localhost:1: getFileInfo", "connection refused",
+                core=(name_node, "hdfs://localhost:1"))
+        return
+    refused(77, "other/localhost", hdfs=("nn/_HOST", "other/_HOST"))
+    refused(69, "dfs.data.transfer.protection in hdfs-site.xml must have", hdfs=("dfs.data.transfer.protection", "x"))
 
 
 TOGETHER = [a_job_with_a_file_of_two_blocks_runs_and_its_logs_stay, executors_find_the_next_attempt_by_the_lease,
