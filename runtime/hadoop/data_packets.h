@@ -1,7 +1,7 @@
 // The bytes of the DataNodes' protocol. Pure functions; private to this folder, because it exposes protobuf types.
 //
 //   client: version (2 bytes), operation (1 byte), message      DataNode: BlockOpResponse, and after SUCCESS
-//     read                                                         packets; at the end the client sends ClientReadStatus
+//     read, at the end ClientReadStatus                            packets
 //     write, then packets                                          a PipelineAck for each packet
 //
 //   message: its length as a varint, its bytes

@@ -1,7 +1,8 @@
-// DIGEST-MD5 (RFC 2831) as Hadoop uses it to check a token, and to protect the messages after that. Pure, except for the layers, which count messages. Only
-// digest_md5.cc uses OpenSSL, which may refuse MD5 or 3DES on a machine, as in FIPS mode: kInternal.
+// DIGEST-MD5 (RFC 2831) as Hadoop uses it to check a token, and to protect the messages after that. Pure, except for
+// NewClientNonce() and the layers, which count messages. Only digest_md5.cc uses OpenSSL, which may refuse MD5 or 3DES
+// on a machine, as in FIPS mode: kInternal.
 //
-//   hadoop.rpc.protection   quality of protection (qop)   each message after the exchange
+//   protection              quality of protection (qop)   each message after the exchange
 //   authentication          auth                          is sent as it is
 //   integrity               auth-int                      is signed (HMAC-MD5)
 //   privacy                 auth-conf                     is signed, then encrypted (3DES)
@@ -25,7 +26,7 @@ DigestLogin LoginOf(const Token& token);  // identifier and password in base64
 
 // `client_nonce` must be printable and must never have been used before.
 std::unique_ptr<SaslMechanism> MakeDigestMechanism(DigestLogin login, std::string client_nonce);
-std::string NewClientNonce();
+std::string NewClientNonce();  // random
 
 struct DigestInput {
   std::string user;

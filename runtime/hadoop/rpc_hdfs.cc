@@ -5,14 +5,10 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/hadoop/data_node.h"
-#include "runtime/hadoop/data_packets.h"
-#include "runtime/hadoop/hdfs_answer.h"
-#include "runtime/hadoop/rpc_frames.h"
+#include "runtime/hadoop/rpc_hdfs_calls.h"
 #include "runtime/hadoop/wire/client.pb.h"
 #include "runtime/hadoop/wire/hdfs.pb.h"
 #include "runtime/hadoop/wire_records.h"
-#include "runtime/os/files.h"
 
 namespace tony::hadoop {
 namespace {
@@ -21,13 +17,6 @@ namespace hdfs = wire::hdfs;
 
 constexpr char kProtocol[] = "org.apache.hadoop.hdfs.protocol.ClientProtocol";
 constexpr uint32_t kPermissionBits = 01777;
-// The tries to write a block, each to other DataNodes.
-constexpr int kMostBlockTries = 4;
-// HDFS takes some milliseconds until it knows that a DataNode has the last block.
-constexpr Duration kFirstPause{4}, kLongestPause{400};
-// The lease of a writer, without which HDFS closes the file, lasts a minute at least.
-constexpr Duration kRenewLease{20'000};
-constexpr Duration kProgress{100};
 
 struct Namespace {
   hdfs::XAttr::XAttrNamespaceProto value;
@@ -65,13 +54,6 @@ HdfsEntry EntryOf(const hdfs::HdfsFileStatus& status) {
           .id = static_cast<int64_t>(status.fileid())};
 }
 
-// Returns an exception that the server answered for the call; nullopt for an answer or for another failure.
-std::optional<HdfsRefusal> RefusalIn(const Result<RpcConnection::Reply>& reply) {
-  const auto* failure = reply.ok() ? std::get_if<RpcFailure>(&*reply) : nullptr;
-  if (failure == nullptr || failure->kind != RpcFailure::Kind::kAnswered) return std::nullopt;
-  return HdfsRefusal{0, std::string(ShortName(failure->exception_class)), failure->message};
-}
-
 // Calls a NameNode. The reason of a call that got no answer names the NameNode.
 void CallNameNode(RpcConnection& connection, const std::string& method, const std::string& request,
                   RpcConnection::OnReply done) {
@@ -86,16 +68,11 @@ void CallNameNode(RpcConnection& connection, const std::string& method, const st
 
 }  // namespace
 
-// The handle of a call or of several calls that follow each other.
-class RpcHdfs::Steps : public EventLoop::Handle {
- public:
-  // A call to a DataNode, a timer, or null.
-  Hdfs::Handle running;
-  // The token of the call that is running, and the token that a NameNode has refused. Empty: none.
-  std::string token, refused;
-  // Answers that come after this object was destroyed are ignored. Null: no answer counts any more.
-  std::shared_ptr<int> alive = std::make_shared<int>();
-};
+std::optional<HdfsRefusal> RefusalOf(const Result<RpcConnection::Reply>& reply) {
+  const auto* failure = reply.ok() ? std::get_if<RpcFailure>(&*reply) : nullptr;
+  if (failure == nullptr || failure->kind != RpcFailure::Kind::kAnswered) return std::nullopt;
+  return HdfsRefusal{0, std::string(ShortName(failure->exception_class)), failure->message};
+}
 
 RpcHdfs::RpcHdfs(EventLoop& loop, Options options, HostResolver::Lookup lookup)
     : loop_(loop),
@@ -150,26 +127,12 @@ void RpcHdfs::TakeReply(Steps& steps, const Call& call, const std::string& reque
 Result<std::string> RpcHdfs::Checked(const Call& call, const Result<Reply>& reply) {
   const std::string subject = StrCat(call.method, " ", call.path);
   if (!reply.ok()) return Annotate(reply.error(), subject);
-  if (const auto refusal = RefusalIn(reply)) return refusal->ToError(subject, call.writes);
+  if (const auto refusal = RefusalOf(reply)) return refusal->ToError(subject, call.writes);
   const auto* failure = std::get_if<RpcFailure>(&*reply);
   if (failure == nullptr) return std::get<std::string>(*reply);
   Error error = ErrorOf(*failure, subject);
   if (error.code == ErrorCode::kInternal) error.code = ErrorCode::kInvalid;
   return error;
-}
-
-// Returns a callback that calls `done` with the value that `convert` makes of the answer, or with an error.
-template <class Response, class T, class Convert>
-Hdfs::Done<Result<RpcConnection::Reply>> RpcHdfs::Parsing(const Call& call, Convert convert, Done<Result<T>> done) {
-  return [=, done = std::move(done)](const Result<Reply>& reply) {
-    const auto bytes = Checked(call, reply);
-    if (!bytes.ok()) return done(bytes.error());
-    const auto response = ReadReply<Response>(Reply(*bytes));
-    const std::string subject = StrCat(call.method, " ", call.path);
-    if (const auto* failure = std::get_if<RpcFailure>(&response))
-      return done(InvalidError(subject, ": ", failure->message));
-    done(Annotate<T>(convert(std::get<Response>(response)), subject));
-  };
 }
 
 template <class Response, class T, class Request, class Convert>
@@ -192,7 +155,7 @@ template <class Response, class Request>
 Hdfs::Handle RpcHdfs::AskNew(const Call& call, const Request& request, Done<Result<bool>> done) {
   auto steps = std::make_unique<Steps>();
   const auto on_reply = [=, done = std::move(done)](const Result<Reply>& reply) {
-    const auto refusal = RefusalIn(reply);
+    const auto refusal = RefusalOf(reply);
     if (refusal && refusal->IsAlreadyThere()) return done(false);
     const auto bytes = Checked(call, reply);
     done(bytes.ok() ? Result<bool>(true) : bytes.error());
@@ -368,346 +331,6 @@ Hdfs::Handle RpcHdfs::RenewToken(const Token& token, Done<Result<Instant>> done)
   };
   return AskWithTicket<hdfs::RenewDelegationTokenResponse, Instant>({"renewDelegationToken", "/", true}, "", request,
                                                                     convert, std::move(done));
-}
-
-// ---- Bytes of files
-
-// Calls that read or write bytes. They end with Finish().
-class RpcHdfs::DataSteps : public Steps {
- protected:
-  DataSteps(RpcHdfs& owner, std::string path, bool writes)
-      : owner_(owner), path_(std::move(path)), writes_(writes), client_name_("tony-" + RandomHex(8)) {}
-
-  // Called once. May destroy this object.
-  virtual void OnFinish(const Status& status) = 0;
-
-  void Finish(const Status& status) {
-    if (!alive) return;
-    alive.reset();
-    running.reset();
-    OnFinish(status);
-  }
-
-  // Calls the NameNode, then `then` with the response. An error ends all calls.
-  template <class Response, class Request, class Then>
-  void Ask(const char* method, const Request& request, Then then) {
-    const Call call = CallOf(method);
-    Send(call, request, Parse<Response>(call, std::move(then)));
-  }
-  template <class Request>
-  void Send(const Call& call, const Request& request, Done<Result<Reply>> done) {
-    owner_.Send(*this, call, request.SerializeAsString(), owner_.options_.rpc.name_nodes.size(), std::move(done));
-  }
-  template <class Response, class Then>
-  Done<Result<Reply>> Parse(const Call& call, Then then) {
-    return owner_.Parsing<Response, Response>(
-        call, [](const Response& response) -> Result<Response> { return response; },
-        [this, then = std::move(then)](const Result<Response>& response) {
-          if (!response.ok()) return Finish(response.error());
-          then(*response);
-        });
-  }
-  Call CallOf(const char* method) const { return {method, path_, writes_}; }
-
-  // Finds out how the cluster stores bytes, then calls `then`.
-  void Prepare(const std::function<void()>& then) {
-    if (owner_.defaults_) return PrepareKey(then);
-    Ask<hdfs::GetServerDefaultsResponse>(
-        "getServerDefaults", hdfs::GetServerDefaultsRequest(), [=, this](auto& response) {
-          const hdfs::FsServerDefaults& found = response.serverdefaults();
-          hdfs::Checksum checksum;
-          checksum.set_type(hdfs::CHECKSUM_CRC32C);
-          checksum.set_bytesperchecksum(found.bytesperchecksum());
-          if (const Status status = CheckChecksum(checksum); !status.ok()) return Finish(status);
-          if (found.blocksize() == 0 || found.blocksize() > INT64_MAX)
-            return Finish(InvalidError("the NameNode's default block size is ", found.blocksize()));
-          owner_.defaults_ =
-              Defaults{found.blocksize(), found.bytesperchecksum(), found.replication(), found.encryptdatatransfer()};
-          PrepareKey(then);
-        });
-  }
-  void PrepareKey(const std::function<void()>& then) {
-    if (!owner_.defaults_->encrypts_data) return then();
-    Ask<hdfs::GetDataEncryptionKeyResponse>(
-        "getDataEncryptionKey", hdfs::GetDataEncryptionKeyRequest(), [=, this](auto& response) {
-          const hdfs::DataEncryptionKey& key = response.dataencryptionkey();
-          if (response.has_dataencryptionkey())
-            key_ = {StrCat(key.keyid(), " ", key.blockpoolid(), " ", Base64(key.nonce())), Base64(key.encryptionkey())};
-          then();
-        });
-  }
-  DataNodeContext Context() const {
-    return {owner_.loop_, owner_.options_.limits, client_name_, owner_.options_.rpc.proves_data_transfer, key_};
-  }
-
-  RpcHdfs& owner_;
-  const std::string path_;
-  const bool writes_;
-  const std::string client_name_;
-  std::optional<DigestLogin> key_;
-};
-
-class RpcHdfs::Reading : public DataSteps {
- public:
-  Reading(RpcHdfs& owner, const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done)
-      : DataSteps(owner, path, false), next_(offset), end_(offset + length), done_(std::move(done)) {
-    hdfs::GetBlockLocationsRequest request;
-    request.set_src(path);
-    request.set_offset(static_cast<uint64_t>(offset));
-    request.set_length(static_cast<uint64_t>(length));
-    Ask<hdfs::GetBlockLocationsResponse>("getBlockLocations", request,
-                                         [this](auto& response) { TakePlaces(response); });
-  }
-
- private:
-  void TakePlaces(const hdfs::GetBlockLocationsResponse& response) {
-    if (!response.has_locations())
-      return Finish(NotFoundError(path_, ": FileNotFoundException: the path does not exist"));
-    const hdfs::LocatedBlocks& found = response.locations();
-    if (found.has_fileencryptioninfo() || found.has_ecpolicy())
-      return Finish(InvalidError(path_, ": the file is ", found.has_ecpolicy() ? "erasure coded" : "encrypted",
-                                 ", and TonY reads such files only by WebHDFS (dfs.webhdfs.enabled=true)"));
-    end_ = std::min(end_, static_cast<int64_t>(found.filelength()));
-    if (end_ - next_ > static_cast<int64_t>(owner_.options_.limits.answer))
-      return Finish(InvalidError(path_, ": the answer has more than ", owner_.options_.limits.answer, " bytes"));
-    blocks_ = {found.blocks().begin(), found.blocks().end()};
-    if (next_ >= end_) return Finish(Ok());
-    Prepare([this] { ReadNext(); });
-  }
-
-  void ReadNext() {
-    if (next_ >= end_) return Finish(Ok());
-    const auto at = static_cast<uint64_t>(next_);
-    const auto block = std::ranges::find_if(blocks_, [&](const hdfs::LocatedBlock& one) {
-      return one.offset() <= at && at - one.offset() < one.b().numbytes();
-    });
-    if (block == blocks_.end()) return Finish(UnavailableError(path_, ": no block has byte ", next_));
-    const uint64_t offset = at - block->offset();
-    part_ = {*block, 0, offset, std::min(block->b().numbytes() - offset, static_cast<uint64_t>(end_) - at)};
-    ReadFrom(UnavailableError("no DataNode has the block at byte ", next_));
-  }
-
-  // Reads from the next DataNode that has the block. `last` is the error if all have failed.
-  void ReadFrom(const Error& last) {
-    if (part_.location == part_.block.locs_size()) return Finish(Annotate(last, "read " + path_));
-    running = ReadBlock(Context(), part_, [this](Result<std::string> bytes) {
-      if (!bytes.ok()) {
-        ++part_.location;
-        return ReadFrom(bytes.error());
-      }
-      next_ += static_cast<int64_t>(bytes->size());
-      read_ += *bytes;
-      ReadNext();
-    });
-  }
-
-  void OnFinish(const Status& status) override {
-    const auto done = std::move(done_);
-    if (!status.ok()) return done(status.error());
-    done(std::move(read_));
-  }
-
-  int64_t next_, end_;  // in the file
-  Done<Result<std::string>> done_;
-  std::vector<hdfs::LocatedBlock> blocks_;
-  BlockPart part_;
-  std::string read_;
-};
-
-Hdfs::Handle RpcHdfs::Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done) {
-  return std::make_unique<Reading>(*this, path, offset, length, std::move(done));
-}
-
-class RpcHdfs::Writing : public DataSteps {
- public:
-  Writing(RpcHdfs& owner, const std::string& path, HdfsBody body, Done<Result<bool>> done)
-      : DataSteps(owner, path, true), body_(std::move(body)), done_(std::move(done)) {
-    const Duration limit = owner.options_.limits.whole + Duration(body_.length() / kLeastBytesPerMillisecond);
-    limit_ = owner.loop_.After(limit, [this, limit] {
-      Finish(UnavailableError("write ", path_, ": not done within ", limit.count(), " ms"));
-    });
-    if (body_.file && body_.on_moved) ArmProgress();
-    ArmLease();
-  }
-
-  void Create(const HdfsCreation& how) {
-    Prepare([this, how] {
-      hdfs::CreateRequest request;
-      request.set_src(path_);
-      request.mutable_masked()->set_perm(static_cast<uint32_t>(how.permission));
-      request.set_clientname(client_name_);
-      request.set_createflag(hdfs::CREATE | hdfs::SHOULD_REPLICATE | (how.overwrite ? hdfs::OVERWRITE : 0));
-      request.set_createparent(how.make_parents);
-      request.set_replication(owner_.defaults_->replication);
-      request.set_blocksize(owner_.defaults_->block_size);
-      const Call call = CallOf("create");
-      const auto on_created = Parse<hdfs::CreateResponse>(call, [this](const hdfs::CreateResponse& response) {
-        file_id_ = response.fs().fileid();
-        WriteNext();
-      });
-      Send(call, request, [this, on_created](const Result<Reply>& reply) {
-        // The second exception means that another client is writing this file.
-        const auto refusal = RefusalIn(reply);
-        const bool is_there =
-            refusal && (refusal->IsAlreadyThere() || refusal->exception == "AlreadyBeingCreatedException");
-        if (!is_there) return on_created(reply);
-        is_new_ = false;
-        Finish(Ok());
-      });
-    });
-  }
-
-  void Append() {
-    Prepare([this] {
-      hdfs::AppendRequest request;
-      request.set_src(path_);
-      request.set_clientname(client_name_);
-      request.set_flag(hdfs::APPEND | hdfs::NEW_BLOCK);
-      Ask<hdfs::AppendResponse>("append", request, [this](const hdfs::AppendResponse& response) {
-        file_id_ = response.stat().fileid();
-        previous_ = response.block().b();
-        WriteNext();
-      });
-    });
-  }
-
- private:
-  void WriteNext() {
-    if (written_ == body_.length()) return Complete();
-    length_ = std::min(body_.length() - written_, static_cast<int64_t>(owner_.defaults_->block_size));
-    tries_ = 0;
-    excluded_.clear();
-    pause_ = kFirstPause;
-    AddBlock();
-  }
-
-  void AddBlock() {
-    hdfs::AddBlockRequest request;
-    request.set_src(path_);
-    request.set_clientname(client_name_);
-    if (previous_.has_poolid()) *request.mutable_previous() = previous_;
-    for (const hdfs::DatanodeInfo& node : excluded_) *request.add_excludenodes() = node;
-    request.set_fileid(file_id_);
-    const Call call = CallOf("addBlock");
-    const auto on_added = Parse<hdfs::AddBlockResponse>(
-        call, [this](const hdfs::AddBlockResponse& response) { Write(response.block()); });
-    Send(call, request, [this, on_added](const Result<Reply>& reply) {
-      const auto refusal = RefusalIn(reply);
-      if (refusal && refusal->exception == "NotReplicatedYetException") return Again([this] { AddBlock(); });
-      // Without other DataNodes the reason of the first failure says more.
-      if (refusal && !excluded_.empty() && refusal->exception == "IOException") return Finish(*failure_);
-      on_added(reply);
-    });
-  }
-
-  void Write(const hdfs::LocatedBlock& block) {
-    block_ = block;
-    if (block.locs_size() == 0) return Finish(UnavailableError("write ", path_, ": the NameNode names no DataNode"));
-    const BlockContent content{.block = block,
-                               .body = &body_,
-                               .offset = written_,
-                               .length = length_,
-                               .chunk = owner_.defaults_->chunk,
-                               .on_moved = [this](int64_t moved) { moved_ = written_ + moved; }};
-    running = WriteBlock(Context(), content, [this](const std::optional<BlockFailure>& failure) {
-      if (failure) return Abandon(*failure);
-      written_ += length_;
-      previous_ = block_.b();
-      previous_.set_numbytes(static_cast<uint64_t>(length_));
-      WriteNext();
-    });
-  }
-
-  // Gives the block up, and writes its bytes into another one, without the DataNode that has failed.
-  void Abandon(const BlockFailure& failure) {
-    failure_ = Annotate(failure.why, "write " + path_);
-    if (failure.why.code != ErrorCode::kUnavailable || ++tries_ == kMostBlockTries) return Finish(*failure_);
-    excluded_.push_back(block_.locs(failure.location));
-    hdfs::AbandonBlockRequest request;
-    *request.mutable_b() = block_.b();
-    request.set_src(path_);
-    request.set_holder(client_name_);
-    request.set_fileid(file_id_);
-    Ask<hdfs::AbandonBlockResponse>("abandonBlock", request, [this](const auto&) { AddBlock(); });
-  }
-
-  void Complete() {
-    pause_ = kFirstPause;
-    AskComplete();
-  }
-  void AskComplete() {
-    hdfs::CompleteRequest request;
-    request.set_src(path_);
-    request.set_clientname(client_name_);
-    if (previous_.has_poolid()) *request.mutable_last() = previous_;
-    request.set_fileid(file_id_);
-    Ask<hdfs::CompleteResponse>("complete", request, [this](const hdfs::CompleteResponse& response) {
-      if (response.result()) return Finish(Ok());
-      Again([this] { AskComplete(); });
-    });
-  }
-
-  // Calls `step` after a pause, which doubles each time.
-  void Again(const std::function<void()>& step) {
-    running = owner_.loop_.After(std::exchange(pause_, std::min(pause_ * 2, kLongestPause)), step);
-  }
-
-  void ArmProgress() {
-    progress_ = owner_.loop_.After(kProgress, [this] {
-      const auto on_moved = body_.on_moved;
-      const int64_t moved = moved_;
-      ArmProgress();
-      if (moved > 0) on_moved(moved);  // may destroy this object
-    });
-  }
-
-  // Keeps the file open for this writer.
-  void ArmLease() {
-    lease_timer_ = owner_.loop_.After(kRenewLease, [this] {
-      hdfs::RenewLeaseRequest request;
-      request.set_clientname(client_name_);
-      owner_.Send(lease_, CallOf("renewLease"), request.SerializeAsString(), owner_.options_.rpc.name_nodes.size(),
-                  [](const Result<Reply>&) {});
-      ArmLease();
-    });
-  }
-
-  void OnFinish(const Status& status) override {
-    limit_.reset();
-    progress_.reset();
-    lease_timer_.reset();
-    const auto done = std::move(done_);
-    done(status.ok() ? Result<bool>(is_new_) : status.error());
-  }
-
-  const HdfsBody body_;
-  Done<Result<bool>> done_;
-  EventLoop::Timer limit_, progress_, lease_timer_;
-  Steps lease_;
-  uint64_t file_id_ = 0;
-  bool is_new_ = true;
-  int64_t written_ = 0, moved_ = 0;  // bytes of the body
-  hdfs::ExtendedBlock previous_;     // the last block that was written
-  // The block that is being written, the bytes that it gets, and the DataNodes that have failed.
-  hdfs::LocatedBlock block_;
-  int64_t length_ = 0;
-  std::vector<hdfs::DatanodeInfo> excluded_;
-  std::optional<Error> failure_;
-  int tries_ = 0;
-  Duration pause_ = kFirstPause;
-};
-
-Hdfs::Handle RpcHdfs::Create(const std::string& path, HdfsBody body, const HdfsCreation& how, Done<Result<bool>> done) {
-  auto writing = std::make_unique<Writing>(*this, path, std::move(body), std::move(done));
-  writing->Create(how);
-  return writing;
-}
-
-Hdfs::Handle RpcHdfs::Append(const std::string& path, HdfsBody body, Done<Status> done) {
-  auto writing = std::make_unique<Writing>(
-      *this, path, std::move(body), [done = std::move(done)](const Result<bool>& result) { done(result.status()); });
-  writing->Append();
-  return writing;
 }
 
 }  // namespace tony::hadoop

@@ -65,8 +65,8 @@ Result<std::string> VariableOfContainer(const char* name);
 
 // The job's folder in HDFS, for an executor that reads the lease record there (lease_reader.h).
 struct LeasePlace {
-  // Addresses of the web servers or RPC servers of the cluster's NameNodes. They are numeric, because a static executor cannot resolve
-  // names. Empty: the place is not known.
+  // Addresses of the web servers or RPC servers of the cluster's NameNodes. They are numeric, because a static executor
+  // cannot resolve names. Empty: the place is not known.
   std::vector<Endpoint> name_nodes;
   std::string folder;  // "/user/eve/.tony/jobs/application_1700000000000_0001"
   std::string user;    // the user's name in HDFS

@@ -36,7 +36,7 @@ bool Is(const Result<T>& result, const T& value) {
   return result.ok() && *result == value;
 }
 
-// Returns the options for `place`: "http://HOST:PORT" is the NameNode's web server, and "rpc://HOST:PORT" its RPC server.
+// Returns the options for `place`: "http://HOST:PORT" is the NameNode's web server, "rpc://HOST:PORT" its RPC server.
 inline Hdfs::Options OptionsFor(const std::string& place, const std::string& user) {
   constexpr std::string_view kRpc = "rpc://";
   Hdfs::Options options{.user = user, .limits = {.answer = 128 << 20}};

@@ -442,7 +442,7 @@ const TestRow kSchedules[] = {
     {"AnUnsupportedRpcProtectionEndsTheMasterAttemptAtOnce",
      {{"demands auth-new | begin | over | holds | registrations",
        "registerApplicationMaster at 127.0.0.1:PORT: the server demands the protection auth-new "
-       "(hadoop.rpc.protection); "
+       "(hadoop.rpc.protection, dfs.data.transfer.protection); "
        "only auth, auth-int, and auth-conf with 3des are supported | holds not | 0 registrations"}}},
     // The tracking URL changes at the end, because the master's own page ends with the master.
     {"TheFinalStatusIsSentAgainUntilTheResourceManagerRecordsIt",
