@@ -69,7 +69,7 @@ def resources_in_hdfs_reach_the_tasks_without_a_copy_by_the_client():
                  f"tony.containers.resources={name_node}{IN}/one.txt::renamed,hdfs://{IN}/lib,"
                  f"hdfs://{IN}/pack.zip::pack#archive,hdfs://{IN}/train.py", HADOOP_USER_NAME=user)
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
-    must(len(staged(user)) == 2, "more than bundle and executor:", staged(user))
+    must(not staged(user), "the client has copied", staged(user))
     home = WORK / "home" / "staged"
     must(not home.exists() or not [name for name in home.iterdir() if not name.name.startswith(".")], "staged here")
 
@@ -104,7 +104,7 @@ def a_source_folder_or_archive_in_hdfs_reaches_the_tasks_without_a_copy_by_the_c
         ran = submit("-src_dir", source, "-executes", "train.py", "-conf", f"tony.worker.instances={workers}", "-conf",
                      f"tony.worker.resources=hdfs://{IN}/one.txt::named.txt", HADOOP_USER_NAME=user)
         must(ran.returncode == 0, source, ran.returncode, ran.stdout, ran.stderr)
-    must(len(staged(user)) == 2, "more than bundle and executor:", staged(user))
+    must(not staged(user), "the client has copied", staged(user))
     planned = tony("plan", "-src_dir", f"hdfs://{IN}/app", "-executes", "train.py", "-conf", "tony.scheduler=yarn")
     must(f"hdfs://{IN}/app to each task's folder, fetched from there by the nodes" in planned.stderr, planned.stderr)
 
