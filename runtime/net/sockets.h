@@ -59,7 +59,7 @@ Result<UniqueFd> Duplicate(int socket);
 Result<Endpoint> BoundAddress(const UniqueFd& socket);
 // Returns a non-blocking, close-on-exec socket that may still be connecting.
 Result<UniqueFd> StartConnect(const Endpoint& address);
-// Returns the errno of a socket that is no longer connecting. 0: it is connected.
+// Returns 0 if the connection was made, else the errno of its failure. The socket no longer connects.
 int ConnectError(const UniqueFd& socket);
 
 // Configures either end of a connection: data is sent without delay, and a peer whose host has vanished is noticed

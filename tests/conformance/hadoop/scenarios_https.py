@@ -10,15 +10,15 @@ import socketserver
 import ssl
 import subprocess
 import threading
-import time
 
 import scenarios_takeover
 from common import (CLUSTER, KERBEROS, WORK, applications, begin, end, jobs_in_hdfs, must, nothing_is_left_of,
-                    open_by_curl, parent_of, runs, status, submit, tony, until, variables_of)
+                    open_by_curl, parent_of, runs, status, submit, tony, variables_of)
 from scenarios_page import first_bytes, listening
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
-from scenarios_takeover import attempts, leads, masters, start, succeeds_unchanged  # noqa: E402
+# Executors find the next attempt by the lease, because it has another address.
+from scenarios_takeover import a_killed_am_container_leaves_the_tasks_running, masters  # noqa: E402
 
 ONE = ("-conf", "tony.worker.instances=1")
 STORE = CLUSTER / "tls/trust.p12"
@@ -121,17 +121,6 @@ def only_yarns_proxy_reads_the_page_of_a_master():
     end(client)
 
 
-def executors_find_the_next_attempt_by_the_lease():
-    """The next attempt has another address. The containers are older than a heartbeat of their nodes."""
-    client, job, before = start()
-    time.sleep(2.5)
-    os.kill(masters(job)[0], signal.SIGKILL)
-    leads(job, 2001)
-    until(lambda: attempts(job) == before and not any(task.get("suspect") for task in status(job)["tasks"]),
-          "the tasks to be heard again")
-    succeeds_unchanged(client, job, before)
-
-
 def a_jks_without_its_password_is_trusted():
     store = WORK / "trust.jks"
     keytool("-importcert", "-alias", "a", "-file", str(CLUSTER / "tls/ca.pem"), "-keystore", str(store),
@@ -200,7 +189,7 @@ def the_doctor_says_what_crosses_the_network_in_clear_text():
 
 TOGETHER = [a_job_runs_and_its_logs_stay, a_node_and_the_page_are_read_by_https,
             only_yarns_proxy_reads_the_page_of_a_master,
-            executors_find_the_next_attempt_by_the_lease, a_jks_without_its_password_is_trusted,
+            a_killed_am_container_leaves_the_tasks_running, a_jks_without_its_password_is_trusted,
             the_doctor_says_what_crosses_the_network_in_clear_text]
 ALONE = [another_authority_is_refused, a_truststore_that_cannot_be_used_is_refused,
          a_name_that_the_certificate_lacks_is_refused, plain_http_at_the_https_port_is_refused]

@@ -3,15 +3,13 @@
 import importlib
 import json
 import os
-import signal
-import time
 
 import scenarios_takeover
-from common import (KERBEROS, WORK, begin, edited_conf, end, must, nothing_is_left_of, runs, site, status, submit,
-                    tony, until)
+from common import KERBEROS, WORK, begin, edited_conf, end, must, nothing_is_left_of, runs, site, submit, tony
 
 importlib.reload(scenarios_takeover)  # so that it uses the folder of this scenario
-from scenarios_takeover import attempts, leads, masters, start, succeeds_unchanged  # noqa: E402
+# Executors find the next attempt by the lease, because it has another address.
+from scenarios_takeover import a_killed_am_container_leaves_the_tasks_running  # noqa: E402
 
 ONE = ("-conf", "tony.worker.instances=1")
 MEGABYTES = 150  # above the size of a block
@@ -31,17 +29,6 @@ def a_job_with_a_file_of_two_blocks_runs_and_its_logs_stay():
     sum_of_large = os.popen(f"cksum < {large}").read().split()[0]
     must(ran.stdout.split() == [str(MEGABYTES << 20), sum_of_large], ran.stdout, ran.stderr)
     must(tony("gc").returncode == 0, "gc")
-
-
-def executors_find_the_next_attempt_by_the_lease():
-    """The next attempt has another address. The containers are older than a heartbeat of their nodes."""
-    client, job, before = start()
-    time.sleep(2.5)
-    os.kill(masters(job)[0], signal.SIGKILL)
-    leads(job, 2001)
-    until(lambda: attempts(job) == before and not any(task.get("suspect") for task in status(job)["tasks"]),
-          "the tasks to be heard again")
-    succeeds_unchanged(client, job, before)
 
 
 def a_kill_ends_a_job():
@@ -84,7 +71,7 @@ def bad_settings_are_refused_in_one_line():
     refused(69, "dfs.data.transfer.protection in hdfs-site.xml must have", hdfs=("dfs.data.transfer.protection", "x"))
 
 
-TOGETHER = [a_job_with_a_file_of_two_blocks_runs_and_its_logs_stay, executors_find_the_next_attempt_by_the_lease,
+TOGETHER = [a_job_with_a_file_of_two_blocks_runs_and_its_logs_stay, a_killed_am_container_leaves_the_tasks_running,
             a_kill_ends_a_job, the_doctor_says_that_hdfs_is_called_by_rpc, bad_settings_are_refused_in_one_line]
 ALONE = []
 DEFAULT = []

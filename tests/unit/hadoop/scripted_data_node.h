@@ -48,7 +48,8 @@ class ScriptedDataNode {
   struct Peer {
     std::unique_ptr<Channel> channel;
     std::string in;
-    size_t write = 0;  // index of the written block, plus 1
+    // The number of the block that this connection writes, from 1. 0: none.
+    size_t write = 0;
     EventLoop::FdWatch readable;
   };
 
