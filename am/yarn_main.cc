@@ -273,9 +273,10 @@ class Master {
     TRY_ASSIGN(Job job, Replay(records_, opened.decisions));
     const JobSpec spec = job.spec();
     TRY_ASSIGN(Submission submission, records_.ReadSubmission());
+    TRY_ASSIGN(CheckpointPlace checkpoints, CheckpointsOnYarn(container_.cluster, spec.checkpoint));
     RecordThread calls(loop_, own);
     ApplicationMaster master({.loop = loop_,
-                              .checkpoints = CheckpointsOnYarn(container_.cluster, spec.checkpoint),
+                              .checkpoints = std::move(checkpoints),
                               .submission = std::move(submission),
                               .token = container_.launch.secrets.token,
                               .tracking_url = PageOf(container_.cluster, records_.job()),
@@ -423,7 +424,7 @@ class Master {
     return [cluster = container_.cluster, records = records_] {
       // An AM whose tokens have ended cannot read the spec.
       const auto spec = records.ReadSpec();
-      return FreshTokens(cluster, spec.ok() ? spec->yarn.other_name_nodes : std::vector<std::string>());
+      return FreshTokens(cluster, spec.ok() ? *spec : JobSpec());
     };
   }
 

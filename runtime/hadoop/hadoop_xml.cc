@@ -1,5 +1,6 @@
 #include "runtime/hadoop/hadoop_xml.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -94,7 +95,7 @@ SiteConfiguration::SiteConfiguration(const Properties& sites, Environment enviro
 Result<Properties> ReadSite(const std::filesystem::path& file) {
   TRY_ASSIGN(const auto text, ReadSiteFile(file));
   if (!text) return NotFoundError(file.string(), ": no such file");
-  return ParseRawHadoopXml(*text, file.string());
+  return ParseHadoopXmlWithIncludes(file, *text, file.string());
 }
 
 Result<Properties> ReadSiteFolder(const std::filesystem::path& folder) {
@@ -133,6 +134,16 @@ Result<std::optional<SiteConfiguration::Value>> SiteConfiguration::Find(const st
     text.replace(reference->begin, reference->end - reference->begin, *value);
   }
   return std::optional<Value>({std::string(Trim(text)), property->origin});
+}
+
+Result<std::map<std::string, SiteConfiguration::Value>> SiteConfiguration::FindAll(std::string_view prefix) const {
+  std::map<std::string, Value> found;
+  for (const auto& [key, unused] : properties_.all()) {
+    if (!key.starts_with(prefix)) continue;
+    TRY_ASSIGN(auto value, Find(key));
+    found[key] = *std::move(value);
+  }
+  return found;
 }
 
 Result<SiteConfiguration::Value> SiteConfiguration::Needed(const std::string& key) const {
@@ -248,37 +259,53 @@ Result<std::vector<std::string>> KeysOfNameNodes(const SiteConfiguration& site, 
   return suffixes;
 }
 
+Result<HdfsAddresses> HdfsNamed(const SiteConfiguration& site, const std::string& service) {
+  TRY_ASSIGN(const bool has_https, IsHttpsOnly(site, "dfs.http.policy"));
+  HdfsAddresses hdfs{.authority = {service, -1}, .has_https = has_https};
+  TRY_ASSIGN(const auto suffixes, KeysOfNameNodes(site, service));
+  for (const std::string& suffix : suffixes) {
+    TRY_ASSIGN(const Endpoint rpc, site.Address("dfs.namenode.rpc-address" + suffix, kNameNodePort));
+    TRY_ASSIGN(const Endpoint web, HdfsWeb(site, suffix, rpc.host, has_https));
+    hdfs.rpcs.push_back(rpc);
+    hdfs.webs.push_back(web);
+  }
+  return hdfs;
+}
+
+Result<std::vector<std::string>> LogicalNames(const SiteConfiguration& site) {
+  TRY_ASSIGN(const auto services, site.Find("dfs.nameservices"));
+  std::vector<std::string> names;
+  for (const std::string& service : Split(services ? services->text : "", ',')) names.emplace_back(Trim(service));
+  return names;
+}
+
 }  // namespace
 
 Result<HdfsAddresses> HdfsOf(const SiteConfiguration& site, const std::string& url, const std::string& from) {
   constexpr std::string_view kScheme = "hdfs://";
-  const std::string authority = url.starts_with(kScheme) ? Split(url.substr(kScheme.size()), '/').front() : "";
-  TRY_ASSIGN(const bool has_https, IsHttpsOnly(site, "dfs.http.policy"));
-  TRY_ASSIGN(const auto services, site.Find("dfs.nameservices"));
-  for (const std::string& service : Split(services ? services->text : "", ',')) {
-    if (Trim(service) != authority) continue;
-    HdfsAddresses hdfs{.authority = {authority, -1}, .has_https = has_https};
-    TRY_ASSIGN(const auto suffixes, KeysOfNameNodes(site, authority));
-    for (const std::string& suffix : suffixes) {
-      TRY_ASSIGN(const Endpoint rpc, site.Address("dfs.namenode.rpc-address" + suffix, kNameNodePort));
-      TRY_ASSIGN(const Endpoint web, HdfsWeb(site, suffix, rpc.host, has_https));
-      hdfs.rpcs.push_back(rpc);
-      hdfs.webs.push_back(web);
-    }
-    return hdfs;
-  }
+  const std::string rest = url.starts_with(kScheme) ? url.substr(kScheme.size()) : "";
+  const std::string authority = rest.substr(0, rest.find('/'));
+  TRY_ASSIGN(const auto names, LogicalNames(site));
+  if (std::ranges::count(names, authority) > 0) return HdfsNamed(site, authority);
   const auto name_node = ParseEndpoint(authority, kNameNodePort);
   if (!name_node)
     return InvalidError(from, " is \"", url,
                         "\", expected hdfs://HOST:PORT, or hdfs://NAME with a name of dfs.nameservices");
+  // Without high availability, the NameNodes of a federation have logical names, and URLs name their addresses.
+  for (const auto& [name, hdfs] : NamedHdfs(site))
+    if (hdfs.rpcs == std::vector{*name_node}) return HdfsAddresses{*name_node, hdfs.rpcs, hdfs.webs, hdfs.has_https};
+  TRY_ASSIGN(const bool has_https, IsHttpsOnly(site, "dfs.http.policy"));
   TRY_ASSIGN(const Endpoint web, HdfsWeb(site, "", name_node->host, has_https));
   return HdfsAddresses{*name_node, {*name_node}, {web}, has_https};
 }
 
-Result<HdfsAddresses> DefaultHdfsOf(const SiteConfiguration& site) {
-  constexpr const char* kKey = "fs.defaultFS";
-  TRY_ASSIGN(const auto value, site.Find(kKey));
-  return HdfsOf(site, value ? value->text : "", StrCat(value ? value->origin : "core-site.xml", ": ", kKey));
+std::map<std::string, HdfsAddresses> NamedHdfs(const SiteConfiguration& site) {
+  std::map<std::string, HdfsAddresses> all;
+  const auto names = LogicalNames(site);
+  if (!names.ok()) return all;
+  for (const std::string& name : *names)
+    if (auto hdfs = HdfsNamed(site, name); hdfs.ok()) all[name] = *std::move(hdfs);
+  return all;
 }
 
 }  // namespace tony::hadoop

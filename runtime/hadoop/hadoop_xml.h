@@ -1,16 +1,18 @@
 // Reads the configuration that a cluster's administrator wrote for Hadoop's clients: core-site.xml, hdfs-site.xml and
 // yarn-site.xml of $HADOOP_CONF_DIR. `SiteConfiguration` also contains the defaults of Hadoop that TonY uses.
 //
-// Files are read in that order. A later file replaces a key unless an earlier file marks it as <final>. XInclude is
-// refused with an error that names the line. A value is expanded when it is read, so a broken value harms only callers
-// that read it. A value type, usable in any thread.
+// Files are read in that order. A later file replaces a key unless an earlier file marks it as <final>. A file may
+// include other files (XInclude), as mount tables often are. A value is expanded when it is read, so a broken value
+// harms only callers that read it. A value type, usable in any thread.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/endpoint.h"
@@ -36,6 +38,9 @@ class SiteConfiguration {
   // ${env.X-text} and ${env.X:-text} become the variable X. A reference to an unknown name stays as it is. kInvalid,
   // with file and key: more than 20 replacements (Configuration.MAX_SUBST), so probably a cycle.
   Result<std::optional<Value>> Find(const std::string& key) const;
+
+  // Returns the values of all keys that begin with `prefix`, with the errors of Find().
+  Result<std::map<std::string, Value>> FindAll(std::string_view prefix) const;
 
   // Each of these functions returns the value of `key`. kInvalid: the key is not set, or its text has another form. The
   // message names file and key.
@@ -83,7 +88,7 @@ struct HdfsAddresses {
 // Returns the HDFS with this URL, such as "hdfs://nn.example.org:8020"; `from` names the setting with the URL.
 // kInvalid: the URL does not name an HDFS, or a NameNode of its logical name has no address.
 Result<HdfsAddresses> HdfsOf(const SiteConfiguration& site, const std::string& url, const std::string& from);
-// Returns the HDFS of fs.defaultFS, with the same errors.
-Result<HdfsAddresses> DefaultHdfsOf(const SiteConfiguration& site);
+// Returns each HDFS with a logical name, by this name. An HDFS whose addresses cannot be read is left out.
+std::map<std::string, HdfsAddresses> NamedHdfs(const SiteConfiguration& site);
 
 }  // namespace tony::hadoop

@@ -9,7 +9,58 @@
 
 namespace tony::hadoop {
 
+namespace {
+
+// For clients that reach the NameNode and no DataNode. A gateway such as HttpFS, which serves a part of WebHDFS, reads
+// and writes the bytes of files. All other calls go to the NameNode by RPC, because HttpFS ignores the options of
+// RENAME, and its CREATE makes missing folders.
+//
+//   Create:  create of an empty file by RPC -> APPEND of the bytes through the gateway
+//
+// An empty file needs only the NameNode. After an error of APPEND the file may exist, as after any error of Create().
+class GatewayHdfs : public RpcHdfs {
+ public:
+  GatewayHdfs(EventLoop& loop, const Options& options)
+      : RpcHdfs(loop, options, ResolveHost), bytes_(loop, OptionsOfGateway(options)) {}
+
+  Handle Create(const std::string& path, HdfsBody body, const HdfsCreation& how, Done<Result<bool>> done) override {
+    if (body.length() == 0) return RpcHdfs::Create(path, std::move(body), how, std::move(done));
+    auto creation = std::make_unique<Creation>();
+    const auto append = [=, this, creation = creation.get(), body = std::move(body)](const Result<bool>& created) {
+      if (!created.ok() || !*created) return done(created);
+      creation->running = Append(path, body, [done](const Status& appended) {
+        done(appended.ok() ? Result<bool>(true) : appended.error());
+      });
+    };
+    creation->running = RpcHdfs::Create(path, {}, how, append);
+    return creation;
+  }
+  Handle Append(const std::string& path, HdfsBody body, Done<Status> done) override {
+    return bytes_.Append(path, std::move(body), std::move(done));
+  }
+  Handle Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done) override {
+    return bytes_.Read(path, offset, length, std::move(done));
+  }
+
+ private:
+  struct Creation : public EventLoop::Handle {
+    Hdfs::Handle running;
+  };
+
+  static Options OptionsOfGateway(Options options) {
+    options.bases = {options.gateway};
+    options.rpc = {};
+    options.token = std::exchange(options.gateway_token, nullptr);
+    return options;
+  }
+
+  WebHdfs bytes_;
+};
+
+}  // namespace
+
 std::unique_ptr<Hdfs> MakeHdfs(EventLoop& loop, Hdfs::Options options) {
+  if (!options.gateway.empty()) return std::make_unique<GatewayHdfs>(loop, std::move(options));
   if (options.rpc.name_nodes.empty()) return std::make_unique<WebHdfs>(loop, std::move(options));
   return std::make_unique<RpcHdfs>(loop, std::move(options), ResolveHost);
 }

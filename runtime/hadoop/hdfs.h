@@ -1,6 +1,6 @@
 // `Hdfs` accesses the files of a cluster. The NameNode handles names. Bytes go to and from the DataNodes that the
-// NameNode selects. There are two implementations: `WebHdfs` (webhdfs.h) uses the REST interface, and `RpcHdfs`
-// (rpc_hdfs.h) the protocols of Hadoop's own clients.
+// NameNode selects. There are three implementations: `WebHdfs` (webhdfs.h) uses the REST interface, `RpcHdfs`
+// (rpc_hdfs.h) the protocols of Hadoop's own clients, and `GatewayHdfs` (hdfs.cc) both.
 //
 // Loop thread only. Each call returns a handle. Destroying the handle cancels the call; the operation may then have
 // been done or not. `done` is called once, never inside the call, and may destroy the handle. All handles must be
@@ -92,7 +92,12 @@ class Hdfs {
     // Returns the text of the token (credentials.h) that proves the user's identity to a cluster with Kerberos. Called
     // for each call, and may block. `refused` is the token that a NameNode has just refused, because it has ended.
     // Empty: no token was refused. The function returns the refused token again if it has no other.
-    std::function<Result<std::string>(const std::string& refused)> token = nullptr;
+    using FindToken = std::function<Result<std::string>(const std::string& refused)>;
+    FindToken token = nullptr;
+    // A server through which the bytes of files go, e.g. "http://gate.example.org:14000", and its tokens. All other
+    // calls go to the NameNodes by RPC. Empty: none.
+    std::string gateway = {};
+    FindToken gateway_token = nullptr;
     // The limit of an answer, 4 MiB, is enough for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
     HttpCallLimits limits = {.answer = 4 << 20};
   };

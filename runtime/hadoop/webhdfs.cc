@@ -5,6 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/aggregated_log.h"
+#include "runtime/hadoop/default_fs.h"
 #include "runtime/hadoop/gss_context.h"
 #include "runtime/hadoop/webhdfs_answer.h"
 
@@ -137,7 +138,8 @@ void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries
     // No other error occurs before the first byte is sent.
     const bool is_of_certificate =
         has_https && !response.ok() && !*sent && response.error().code != ErrorCode::kUnavailable;
-    done(is_of_certificate ? Annotate(std::move(response), kHttpsAddressKey) : std::move(response));
+    const char* key = options_.gateway.empty() ? kHttpsAddressKey : kDefaultFsKey;
+    done(is_of_certificate ? Annotate(std::move(response), key) : std::move(response));
   });
 }
 

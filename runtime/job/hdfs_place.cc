@@ -8,10 +8,20 @@
 namespace tony {
 namespace {
 
-constexpr std::string_view kScheme = "hdfs:";
+// The default ports of HDFS (HdfsClientConfigKeys). The name of a mount table has no port.
+struct SchemeOfHdfs {
+  std::string_view name;
+  int port;
+};
+constexpr SchemeOfHdfs kSchemes[] = {{"hdfs", 8020}, {"viewfs", -1}, {"webhdfs", 9870}, {"swebhdfs", 9871}};
 // The endings of the archives that Hadoop's FSDownload.unpack unpacks. Other files stay packed.
 constexpr std::string_view kUnpacked[] = {".zip", ".jar", ".tar", ".tar.gz", ".tgz"};
-constexpr int kDefaultPort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
+
+const SchemeOfHdfs* SchemeIn(std::string_view source) {
+  const std::string name = ToLower(source.substr(0, source.find(':')));
+  const auto* found = std::ranges::find(kSchemes, name, &SchemeOfHdfs::name);
+  return found == std::end(kSchemes) || name.size() == source.size() ? nullptr : found;
+}
 
 std::string Normalized(std::string_view path) {
   std::string text = std::filesystem::path(path).lexically_normal().string();
@@ -26,19 +36,21 @@ std::string HdfsAuthority(const Endpoint& name_node) {
   return name_node.port < 0 ? name_node.host : ToString(name_node);
 }
 
-bool IsInHdfs(std::string_view source) { return ToLower(source.substr(0, kScheme.size())) == kScheme; }
+bool IsInHdfs(std::string_view source) { return SchemeIn(source) != nullptr; }
 
 Result<HdfsPlace> ParseHdfsPlace(std::string_view source) {
   const Error wrong{ErrorCode::kInvalid, "expected hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS"};
-  if (!IsInHdfs(source)) return wrong;
-  std::string_view rest = source.substr(kScheme.size());
-  HdfsPlace place;
+  const SchemeOfHdfs* scheme = SchemeIn(source);
+  if (scheme == nullptr) return wrong;
+  std::string_view rest = source.substr(scheme->name.size() + 1);
+  HdfsPlace place{.scheme = std::string(scheme->name)};
   if (rest.starts_with("//")) {
     rest.remove_prefix(2);
     const std::string authority(rest.substr(0, rest.find('/')));
     rest.remove_prefix(authority.size());
     if (!authority.empty()) {
-      place.name_node = ParseEndpoint(ToLower(authority), kDefaultPort);
+      place.name_node =
+          scheme->port < 0 ? Endpoint{authority, -1} : ParseEndpoint(ToLower(authority), scheme->port);
       if (!place.name_node) return wrong;
     }
   }
@@ -48,7 +60,7 @@ Result<HdfsPlace> ParseHdfsPlace(std::string_view source) {
 }
 
 std::string ToString(const HdfsPlace& place) {
-  return StrCat("hdfs://", place.name_node ? ToString(*place.name_node) : "", place.path);
+  return StrCat(place.scheme, "://", place.name_node ? HdfsAuthority(*place.name_node) : "", place.path);
 }
 
 bool IsArchiveOfNodes(std::string_view path) {

@@ -1,4 +1,5 @@
-// Files and folders in HDFS, in the notation that users write: hdfs://HOST:PORT/PATH.
+// Files and folders in HDFS, in the notations that users write: hdfs://HOST:PORT/PATH, an address of ViewFs, which leads
+// to an HDFS, or one of WebHDFS.
 #pragma once
 
 #include <optional>
@@ -17,17 +18,20 @@ namespace tony {
 std::string HdfsAuthority(const Endpoint& name_node);
 
 struct HdfsPlace {
-  // The NameNode. Not set: the NameNode of the cluster that runs the job.
+  // The NameNode; for viewfs the mount table, and for webhdfs a web server. Not set: the default of the cluster that
+  // runs the job.
   std::optional<Endpoint> name_node;
   // An absolute path without "." and "..", and without a slash at its end.
   std::string path;
+  std::string scheme = "hdfs";  // or viewfs, webhdfs, swebhdfs
   bool operator==(const HdfsPlace&) const = default;
 };
 
-// Returns whether the text begins with "hdfs:", in any case.
+// Returns whether the text begins with one of the four schemes, in any case.
 bool IsInHdfs(std::string_view source);
 
-// Reads "hdfs://nn:8020/data/x", "hdfs://nn/data/x" (port 8020) or "hdfs:///data/x". kInvalid says what was expected.
+// Reads "hdfs://nn:8020/data/x", "hdfs://nn/data/x" (port 8020), "hdfs:///data/x", or the same with another scheme.
+// kInvalid says what was expected.
 Result<HdfsPlace> ParseHdfsPlace(std::string_view source);
 // Returns a text that ParseHdfsPlace() reads as the same place.
 std::string ToString(const HdfsPlace& place);

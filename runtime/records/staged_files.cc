@@ -62,7 +62,8 @@ void Fields(auto& io, Is<StagedFiles> auto& files) {
 
 std::string KeyOf(const RemoteFile& file) {
   const std::string what =
-      StrCat(file.path, '\0', file.size, '\0', ToMillis(file.modified), '\0', file.is_packed ? "packed" : "");
+      StrCat(file.path, '\0', file.size, '\0', ToMillis(file.modified), '\0', file.is_packed ? "packed" : "",
+             file.name_node.empty() ? "" : StrCat('\0', file.name_node));
   return Sha256Hex(what) + "-remote";
 }
 

@@ -42,6 +42,8 @@ struct RemoteFile {
   Instant modified{};  // in whole milliseconds
   // True if the file is an archive that is unpacked into a folder called `name`.
   bool is_packed = false;
+  // The NameNode of another file system of the cluster, e.g. "nn2.example.org:8020". Empty: the user's own.
+  std::string name_node = {};
   bool operator==(const RemoteFile&) const = default;
 };
 // Returns a name by which a remote file is identified; the name is a single component of a path. Files with the same

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "runtime/net/host_resolver.h"
 #include "runtime/os/files.h"
 #include "runtime/yarn/cluster_tokens.h"
+#include "runtime/yarn/hdfs_location.h"
 
 namespace tony {
 namespace {
@@ -75,8 +77,10 @@ Result<T> AskHdfs(const hadoop::Hdfs::Options& options, Ask ask) {
 
 // The options of a call that uses the ticket.
 hadoop::Hdfs::Options TicketOptionsOf(const YarnCluster& cluster) {
-  return {
+  hadoop::Hdfs::Options options{
       .bases = cluster.webhdfs, .rpc = cluster.hdfs_rpc, .trust = cluster.trust, .user = "", .limits = kLoginLimits};
+  if (!UsesWebHdfs(cluster)) options.rpc.name_nodes = RpcServersOf(cluster);
+  return options;
 }
 
 Result<hadoop::GssContext::User> OwnerOfTicket() {
@@ -85,6 +89,8 @@ Result<hadoop::GssContext::User> OwnerOfTicket() {
 }
 
 Result<hadoop::Token> NewHdfsToken(const YarnCluster& cluster, const std::string& renewer) {
+  if (!UsesWebHdfs(cluster) && cluster.hdfs_rpc.principal.empty())
+    return InvalidError("Hadoop's site files: dfs.namenode.kerberos.principal is not set");
   auto token = AskHdfs<hadoop::Token>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& hdfs, auto done) {
     return hdfs.GetToken(renewer, VariableText(kProxyUser), std::move(done));
   });
@@ -111,22 +117,43 @@ struct OwnToken {
 constexpr Duration kTokenIsUsed = std::chrono::hours(1);
 constexpr Duration kRetryPause = std::chrono::minutes(1);
 
-// Returns the text of the token with which this process calls the cluster's HDFS. All threads use the same token. If no
-// new token can be fetched, for example because the ticket has ended, the old token is used until it ends, too. A token
-// that HDFS has refused is replaced at once.
-Result<std::string> HdfsTokenTextOf(const YarnCluster& cluster, const std::string& refused) {
-  TRY_ASSIGN(const Tokens tokens, TokensOfFile());
-  if (const auto token = HdfsTokenIn(tokens, cluster)) return TextOf(*token);
+// Returns the text of a token of this process for the server with the name `server`. All threads use the same token. If
+// no new token can be fetched, for example because the ticket has ended, the old token is used until it ends, too. A
+// token that the server has refused is replaced at once.
+Result<std::string> OwnTokenText(const std::string& server, const std::string& refused,
+                                 const std::function<Result<hadoop::Token>()>& fetch) {
   static std::mutex mutex;
-  static std::map<std::vector<std::string>, OwnToken> known;
+  static std::map<std::string, OwnToken> known;
   const std::lock_guard lock(mutex);
-  OwnToken& own = known[cluster.webhdfs];
+  OwnToken& own = known[server];
   if (!own.text.empty() && own.text != refused && SinceBoot() < own.renew_at) return own.text;
-  const auto token = NewHdfsToken(cluster, RenewerOf(cluster));
+  const auto token = fetch();
   if (!token.ok() && own.text.empty()) return token.error();
   if (token.ok()) own.text = TextOf(*token);
   own.renew_at = SinceBoot() + (token.ok() ? kTokenIsUsed : kRetryPause);
   return own.text;
+}
+
+// Returns the text of the token with which this process calls the cluster's HDFS.
+Result<std::string> HdfsTokenTextOf(const YarnCluster& cluster, const std::string& refused) {
+  TRY_ASSIGN(const Tokens tokens, TokensOfFile());
+  if (const auto token = HdfsTokenIn(tokens, cluster)) return TextOf(*token);
+  return OwnTokenText(HdfsAuthority(cluster.name_node), refused,
+                      [&] { return NewHdfsToken(cluster, RenewerOf(cluster)); });
+}
+
+// A gateway issues tokens of its own, for which the process needs a ticket.
+Result<std::string> GatewayTokenTextOf(const YarnCluster& cluster, const std::string& refused) {
+  return OwnTokenText(cluster.gateway, refused, [&]() -> Result<hadoop::Token> {
+    hadoop::Hdfs::Options options = TicketOptionsOf(cluster);
+    options.bases = {cluster.gateway};
+    options.rpc.name_nodes.clear();
+    const auto token = AskHdfs<hadoop::Token>(options, [&](hadoop::Hdfs& hdfs, auto done) {
+      return hdfs.GetToken(RenewerOf(cluster), VariableText(kProxyUser), std::move(done));
+    });
+    if (!token.ok()) return WithLoginAdvice(token.error());
+    return token;
+  });
 }
 
 }  // namespace
@@ -179,8 +206,13 @@ hadoop::Hdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLi
                                 .trust = cluster.trust,
                                 .user = cluster.user,
                                 .limits = limits};
-  if (!cluster.rm_principal.empty())
-    options.token = [cluster](const std::string& refused) { return HdfsTokenTextOf(cluster, refused); };
+  if (!cluster.gateway.empty()) {
+    options.rpc.name_nodes = RpcServersOf(cluster);
+    options.gateway = cluster.gateway;
+  }
+  if (cluster.rm_principal.empty()) return options;
+  options.token = [cluster](const std::string& refused) { return HdfsTokenTextOf(cluster, refused); };
+  options.gateway_token = [cluster](const std::string& refused) { return GatewayTokenTextOf(cluster, refused); };
   return options;
 }
 
@@ -206,22 +238,24 @@ bool HasTokenFile() { return !VariableText(kTokenFile).empty(); }
 
 namespace {
 
-// Adds a token for another HDFS, unless a launcher has given this process one.
-Status AddTokenOf(const std::string& other_hdfs, const YarnCluster& cluster, const std::string& renewer,
-                  hadoop::Credentials& credentials) {
-  TRY_ASSIGN(const YarnCluster other, WithOtherHdfs(cluster, other_hdfs));
+// Adds a token for another HDFS of a job, unless a launcher has given this process one.
+Status AddTokenOf(const std::string& other_hdfs, const JobSpec& spec, const YarnCluster& cluster,
+                  const std::string& renewer, hadoop::Credentials& credentials) {
+  TRY_ASSIGN(const YarnCluster other, WithOtherHdfs(cluster, other_hdfs, kOtherNameNodesKey));
   const std::string service = HdfsServiceOf(other);
   if (std::ranges::any_of(credentials.tokens, [&](const auto& each) { return each.second.service == service; }))
     return Ok();
   const auto token = NewHdfsToken(other, renewer);
-  if (!token.ok()) return Annotate(token.error(), StrCat(kOtherNameNodesKey, ": ", other_hdfs));
+  const bool has_key = std::ranges::count(spec.yarn.other_name_nodes, other_hdfs) > 0;
+  if (!token.ok())
+    return Annotate(token.error(), has_key ? StrCat(kOtherNameNodesKey, ": ", other_hdfs) : other_hdfs);
   credentials.tokens[token->service] = *token;
   return Ok();
 }
 
 }  // namespace
 
-Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const std::vector<std::string>& other_hdfs) {
+Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const JobSpec& spec) {
   hadoop::Credentials credentials;
   if (cluster.rm_principal.empty()) return credentials;
   TRY_ASSIGN(credentials.tokens, TokensOfFile());
@@ -236,11 +270,12 @@ Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const std::
     TRY_ASSIGN(hadoop::Token token, NewRmToken(cluster, RenewerOf(cluster)));
     credentials.tokens[token.service] = token;
   }
-  for (const std::string& other : other_hdfs) TRY(AddTokenOf(other, cluster, RenewerOf(cluster), credentials));
+  TRY_ASSIGN(const auto others, OtherHdfsOf(cluster, spec));
+  for (const std::string& other : others) TRY(AddTokenOf(other, spec, cluster, RenewerOf(cluster), credentials));
   return credentials;
 }
 
-Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const std::vector<std::string>& other_hdfs) {
+Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const JobSpec& spec) {
   if (cluster.rm_principal.empty()) return InvalidError("the cluster has no Kerberos, so its jobs use no tokens");
   TRY_ASSIGN(const auto user, OwnerOfTicket());
   hadoop::Credentials fresh;
@@ -251,8 +286,9 @@ Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const std::vector<
   TRY_ASSIGN(const Instant until, AskHdfs<Instant>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& calls, auto done) {
                return calls.RenewToken(hdfs, std::move(done));
              }));
-  for (const std::string& other : other_hdfs) {
-    const Status added = AddTokenOf(other, cluster, user.principal, fresh);
+  TRY_ASSIGN(const auto others, OtherHdfsOf(cluster, spec));
+  for (const std::string& other : others) {
+    const Status added = AddTokenOf(other, spec, cluster, user.principal, fresh);
     if (!added.ok()) LogWarn(added.error().message);
   }
   ClusterTokens tokens = ClusterTokensIn(fresh);

@@ -19,6 +19,7 @@
 #include "runtime/hadoop/hdfs.h"
 #include "runtime/hadoop/rpc_connection.h"
 #include "runtime/job/executor_protocol.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/yarn/yarn_cluster.h"
 
 namespace tony {
@@ -46,15 +47,15 @@ Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& 
 bool HasTokenFile();
 
 // Returns the tokens that the application master and the tasks of a new job get: for the ResourceManager, for the
-// cluster's HDFS, and for `other_hdfs` (YarnSpec::other_name_nodes). Empty without Kerberos. The ResourceManager renews
-// these tokens, and cancels them when the job has ended, except if HasTokenFile().
-Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const std::vector<std::string>& other_hdfs);
+// cluster's HDFS, and for each other HDFS that the job names (OtherHdfsOf()). Empty without Kerberos. The
+// ResourceManager renews these tokens, and cancels them when the job has ended, except if HasTokenFile().
+Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const JobSpec& spec);
 
 // Returns new tokens for a job that already runs. Only a user with a Kerberos ticket gets them. The user is their
 // renewer, because the end of a token is known only to its renewer: by default a day, and the ResourceManager does not
-// renew tokens that come after the submit. An HDFS of `other_hdfs` that gives no token is logged and left out.
+// renew tokens that come after the submit. Another HDFS of the job that gives no token is logged and left out.
 // kInvalid: the cluster has no Kerberos.
-Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const std::vector<std::string>& other_hdfs);
+Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const JobSpec& spec);
 
 // Checks the keytab of a job, which its AM uses to get fresh tokens; "": none. kInvalid: the cluster has no Kerberos.
 // kNotPermitted: other users have access to the file, or it belongs to another user. Others: those of ReadFile().

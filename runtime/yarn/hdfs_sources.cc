@@ -9,6 +9,7 @@
 #include "runtime/records/checkpoint_holder.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
+#include "runtime/yarn/hdfs_location.h"
 #include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
@@ -30,10 +31,27 @@ std::string In(const std::string& folder, const std::string& name) {
 
 class Look {
  public:
-  explicit Look(const YarnCluster& cluster) : cluster_(cluster), hdfs_(HdfsOptions(cluster)) {}
+  Look(const YarnCluster& cluster, const HdfsLocation& location)
+      : path_(location.path), url_(OwnHdfs(location.hdfs)), hdfs_(HdfsOptions(location.hdfs)) {
+    if (!IsSameHdfs(cluster, location.hdfs)) name_node_ = HdfsAuthority(location.hdfs.name_node);
+  }
 
   Result<std::vector<RemoteFile>> At(const FileSpec& file) {
-    TRY_ASSIGN(const std::string path, PathInHdfs(cluster_, file.source));
+    TRY_ASSIGN(auto files, Find(file));
+    for (RemoteFile& one : files) one.name_node = name_node_;
+    return files;
+  }
+
+  Result<std::string> Content() {
+    TRY_ASSIGN(const HdfsEntry entry, EntryAt(path_));
+    if (entry.is_folder) return Refused("a folder, not a file");
+    if (entry.length > kMostRead) return Refused(StrCat("larger than ", kMostRead >> 20, " MiB"));
+    return hdfs_.Read(path_);
+  }
+
+ private:
+  Result<std::vector<RemoteFile>> Find(const FileSpec& file) {
+    const std::string& path = path_;
     TRY_ASSIGN(const HdfsEntry entry, EntryAt(path));
     if (entry.is_folder && file.name.empty()) return InTree(path);
     if (entry.is_folder) return InFolder(path, file);
@@ -43,19 +61,10 @@ class Look {
     return std::vector<RemoteFile>{{file.name, path, entry.length, entry.modified, file.archive}};
   }
 
-  Result<std::string> Content(const std::string& source) {
-    TRY_ASSIGN(const std::string path, PathInHdfs(cluster_, source));
-    TRY_ASSIGN(const HdfsEntry entry, EntryAt(path));
-    if (entry.is_folder) return Refused("a folder, not a file");
-    if (entry.length > kMostRead) return Refused(StrCat("larger than ", kMostRead >> 20, " MiB"));
-    return hdfs_.Read(path);
-  }
-
- private:
   Result<HdfsEntry> EntryAt(const std::string& path) {
     auto entry = hdfs_.GetEntry(path);
     if (entry.ok() || entry.error().code != ErrorCode::kNotFound) return entry;
-    return Refused(StrCat("no such file or folder in ", OwnHdfs(cluster_)));
+    return Refused(StrCat("no such file or folder in ", url_));
   }
 
   Result<std::vector<RemoteFile>> InFolder(const std::string& path, const FileSpec& file) {
@@ -111,36 +120,31 @@ class Look {
     return Refused(StrCat("the folder has more than ", kMostInFolder, " files; use an archive, which may have more"));
   }
 
-  const YarnCluster& cluster_;
+  const std::string path_, url_;
+  std::string name_node_;  // as RemoteFile::name_node
   BlockingHdfs hdfs_;
 };
 
 }  // namespace
 
 Result<std::vector<RemoteFile>> FindHdfsFiles(const YarnCluster& cluster, const FileSpec& file) {
-  return Look(cluster).At(file);
-}
-
-std::string OwnHdfs(const YarnCluster& cluster) { return StrCat("hdfs://", HdfsAuthority(cluster.name_node)); }
-
-Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source) {
-  TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(source));
-  const Endpoint& own = cluster.name_node;
-  const bool is_own = !place.name_node || (place.name_node->host == ToLower(own.host) &&
-                                           (own.port < 0 || place.name_node->port == own.port));
-  if (is_own) return std::move(place.path);
-  return Refused(StrCat("the cluster's HDFS is ", OwnHdfs(cluster), "; another HDFS is not supported yet"));
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, file.source));
+  return Look(cluster, location).At(file);
 }
 
 Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source) {
-  return Look(cluster).Content(source);
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, source));
+  return Look(cluster, location).Content();
 }
 
 hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file) {
   using hadoop::LocalResource;
+  const Endpoint name_node = file.name_node.empty()
+                                 ? cluster.name_node
+                                 : ParseEndpoint(file.name_node, 0).value_or(Endpoint{file.name_node, -1});
   return {.scheme = "hdfs",
-          .host = cluster.name_node.host,
-          .port = cluster.name_node.port,
+          .host = name_node.host,
+          .port = name_node.port,
           .path = file.path,
           .size = file.size,
           .modified = file.modified,
@@ -183,35 +187,39 @@ RecordCheckpointHolders HoldersOn(const YarnCluster& cluster) {
           [cluster](const JobId& job) { return HasJobEnded(cluster, job); }};
 }
 
-std::shared_ptr<const CheckpointFolder> FolderOf(const YarnCluster& cluster, const CheckpointSpec& spec) {
-  const auto place = ParseHdfsPlace(spec.directory);
-  if (!place.ok()) return std::make_shared<LocalCheckpointFolder>(spec.directory);
-  return std::make_shared<HdfsCheckpointFolder>(CallsTo(cluster), OwnHdfs(cluster), place->path, cluster.user);
+Result<std::shared_ptr<const CheckpointFolder>> FolderOf(const YarnCluster& cluster, const CheckpointSpec& spec) {
+  using Folder = std::shared_ptr<const CheckpointFolder>;
+  if (!IsInHdfs(spec.directory)) return Folder(std::make_shared<LocalCheckpointFolder>(spec.directory));
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, spec.directory));
+  return Folder(std::make_shared<HdfsCheckpointFolder>(CallsTo(location.hdfs), OwnHdfs(location.hdfs), location.path,
+                                                       cluster.user));
 }
 
 }  // namespace
 
-CheckpointPlace CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec) {
-  return {.folder = FolderOf(cluster, spec),
-          .holders = std::make_shared<RecordCheckpointHolders>(HoldersOn(cluster)),
-          .find_job = [cluster](const JobId& job) -> Result<JobRecords> {
-            JobRecords records = RecordsOf(cluster, job);
-            TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));
-            if (submission) return records;
-            return NotFoundError("job \"", job.value, "\" no longer exists");
-          }};
+Result<CheckpointPlace> CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec) {
+  CheckpointPlace place;
+  TRY_ASSIGN(place.folder, FolderOf(cluster, spec));
+  place.holders = std::make_shared<RecordCheckpointHolders>(HoldersOn(cluster));
+  place.find_job = [cluster](const JobId& job) -> Result<JobRecords> {
+    JobRecords records = RecordsOf(cluster, job);
+    TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));
+    if (submission) return records;
+    return NotFoundError("job \"", job.value, "\" no longer exists");
+  };
+  return place;
 }
 
 Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& spec) {
   if (!IsInHdfs(spec.directory)) return Ok();
   const auto look = [&]() -> Status {
-    TRY_ASSIGN(const std::string path, PathInHdfs(cluster, spec.directory));
-    BlockingHdfs hdfs(HdfsOptions(cluster));
-    const auto entry = hdfs.GetEntry(path);
+    TRY_ASSIGN(const HdfsLocation location, Locate(cluster, spec.directory));
+    BlockingHdfs hdfs(HdfsOptions(location.hdfs));
+    const auto entry = hdfs.GetEntry(location.path);
     if (!entry.ok() && IsMissing(entry.error())) return Ok();
     TRY(entry);
     if (!entry->is_folder) return InvalidError("the path is a file; expected a folder");
-    return hdfs.CheckAccess(path, "r-x");
+    return hdfs.CheckAccess(location.path, "r-x");
   };
   return Annotate(look(), StrCat("tony.checkpoint.dir: ", spec.directory));
 }

@@ -17,13 +17,9 @@ namespace tony {
 // Returns the file. If the source is a folder, returns all files directly in it under their own names, like the Java
 // TonY. If `file.name` is empty, the content belongs into the task's folder itself. The result is then the archive, or
 // all files in the folder and its subfolders, named by their paths below the folder. Blocks; any thread. Errors do not
-// name the source. kInvalid: the source does not exist, is not in the cluster's own HDFS, or has the wrong type.
+// name the source. kInvalid: the source does not exist, leads to no HDFS (hdfs_location.h), or has the wrong type.
 // kNotPermitted: this user may not read it. kUnavailable: HDFS does not answer.
 Result<std::vector<RemoteFile>> FindHdfsFiles(const YarnCluster& cluster, const FileSpec& file);
-
-// Returns the path of a source in HDFS. kInvalid: the source is not in the cluster's own HDFS.
-Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source);
-std::string OwnHdfs(const YarnCluster& cluster);  // e.g. "hdfs://nn:8020"
 
 // Returns the content of a file, which may have at most 16 MiB. Errors are those of FindHdfsFiles().
 Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source);
@@ -36,10 +32,11 @@ hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& f
 // user wrote are never used.
 
 // Returns the checkpoints for the AM. Another job counts as ended if its status or the ResourceManager shows that.
-CheckpointPlace CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec);
+// kInvalid: the folder leads to no HDFS.
+Result<CheckpointPlace> CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec);
 
 // Checks for a client whether an AM could list the checkpoint folder in HDFS. A missing folder is accepted, because it
-// may be created later. kInvalid: the path is a file, or in another HDFS. kNotPermitted: the user may not read the
+// may be created later. kInvalid: the path is a file, or leads to no HDFS. kNotPermitted: the user may not read the
 // folder.
 Status CheckCheckpointFolder(const YarnCluster& cluster, const CheckpointSpec& spec);
 

@@ -12,6 +12,7 @@
 #include "runtime/hadoop/indexed_log.h"
 #include "runtime/net/http_client.h"
 #include "runtime/yarn/cluster_login.h"
+#include "runtime/yarn/hdfs_location.h"
 #include "runtime/yarn/yarn_ends.h"
 
 namespace tony {
@@ -105,15 +106,6 @@ constexpr Duration kSettingLimit{2000};
 constexpr size_t kLargestRead = 17 << 20;
 constexpr int64_t kLargestUploadMark = 4 << 10;
 
-// Returns the path in HDFS of a place such as "hdfs://nn:8020/logs" or "/logs"; nullopt if the place is in another file
-// system.
-std::optional<std::string> PathInHdfs(const std::string& place) {
-  constexpr std::string_view kScheme = "hdfs://";
-  if (place.starts_with('/')) return place;
-  const size_t path = place.starts_with(kScheme) ? place.find('/', kScheme.size()) : std::string::npos;
-  return path == std::string::npos ? std::nullopt : std::optional(place.substr(path));
-}
-
 // Returns the folders to which the cluster moves logs. Each file format of moved logs may have its own folder.
 std::vector<std::string> Roots(const YarnCluster& cluster) {
   const auto setting = [&](const std::string& key) {
@@ -140,14 +132,12 @@ void Append(const hadoop::AggregatedLog& log, LogExcerpt& excerpt) {
 
 }  // namespace
 
-AggregatedLogs::AggregatedLogs(const YarnCluster& cluster, JobId job)
-    : cluster_(cluster),
-      job_(std::move(job)),
-      hdfs_(HdfsOptionsOf(cluster, {.answer = kLargestRead})) {}
+AggregatedLogs::AggregatedLogs(const YarnCluster& cluster, JobId job) : cluster_(cluster), job_(std::move(job)) {}
 
-Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::string& of_user) {
+Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::shared_ptr<BlockingHdfs>& hdfs,
+                                                                   const std::string& of_user) {
   std::vector<Folder> folders;
-  const auto suffixes = hdfs_.List(of_user);
+  const auto suffixes = hdfs->List(of_user);
   if (!suffixes.ok() && suffixes.error().code == ErrorCode::kNotFound) return folders;
   TRY(suffixes);
   const std::string number = job_.value.substr(job_.value.rfind('_') + 1);
@@ -155,10 +145,10 @@ Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::LookIn(const std::st
     const std::string last_four = number.size() > 4 ? number.substr(number.size() - 4) : number;
     const std::string bucket = suffix.name.starts_with("bucket-") ? last_four + "/" : "";
     const std::string path = StrCat(of_user, "/", suffix.name, "/", bucket, job_.value);
-    auto files = hdfs_.List(path);
+    auto files = hdfs->List(path);
     if (!files.ok() && files.error().code == ErrorCode::kNotFound) continue;
     TRY(files);
-    CutToValidLengths(folders.emplace_back(Folder{path, *std::move(files)}));
+    CutToValidLengths(folders.emplace_back(Folder{hdfs, path, *std::move(files)}));
   }
   return folders;
 }
@@ -167,10 +157,12 @@ Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::FindFolders() {
   std::vector<std::string> looked;
   std::vector<Folder> folders;
   for (const std::string& root : Roots(cluster_)) {
-    const auto path = PathInHdfs(root);
-    if (!path) return InvalidError(root, ": nodes move logs to this folder, which is not in this cluster's HDFS");
-    looked.push_back(StrCat(*path, "/", cluster_.user));
-    TRY_ASSIGN(auto found, LookIn(looked.back()));
+    const auto location = Locate(cluster_, root.starts_with('/') ? "hdfs://" + root : root);
+    if (!location.ok())
+      return InvalidError(root, ": nodes move logs to this folder, which is not in HDFS: ", location.error().message);
+    looked.push_back(StrCat(location->path, "/", cluster_.user));
+    const auto hdfs = std::make_shared<BlockingHdfs>(HdfsOptionsOf(location->hdfs, {.answer = kLargestRead}));
+    TRY_ASSIGN(auto found, LookIn(hdfs, looked.back()));
     std::ranges::move(found, std::back_inserter(folders));
   }
   if (folders.empty())
@@ -183,7 +175,7 @@ Result<std::vector<AggregatedLogs::Folder>> AggregatedLogs::FindFolders() {
 void AggregatedLogs::CutToValidLengths(Folder& folder) {
   for (const hadoop::HdfsEntry& entry : folder.files) {
     if (!entry.name.ends_with(hadoop::kUploadMarkEnd) || entry.length > kLargestUploadMark) continue;
-    const auto content = hdfs_.ReadPart(StrCat(folder.path, "/", entry.name), 0, entry.length);
+    const auto content = folder.hdfs->ReadPart(StrCat(folder.path, "/", entry.name), 0, entry.length);
     if (!content.ok()) continue;
     const auto mark = hadoop::ReadUploadMark(*content);
     for (hadoop::HdfsEntry& file : folder.files)
@@ -199,14 +191,15 @@ std::vector<AggregatedLogs::File> AggregatedLogs::InOrder(const std::vector<Fold
     for (const hadoop::HdfsEntry& file : folder.files)
       if (!file.is_folder && file.length > 0 && !file.name.ends_with(".tmp") &&
           !file.name.ends_with(hadoop::kUploadMarkEnd))
-        files.push_back({StrCat(folder.path, "/", file.name), file.length, file.name.starts_with(host + "_")});
+        files.push_back(
+            {folder.hdfs, StrCat(folder.path, "/", file.name), file.length, file.name.starts_with(host + "_")});
   std::stable_partition(files.begin(), files.end(), [](const File& file) { return file.is_of_host; });
   return files;
 }
 
 Result<hadoop::AggregatedLog> AggregatedLogs::ReadFrom(const File& file, const std::string& container,
                                                        const std::string& stream) {
-  const auto read = [&](int64_t offset, int64_t count) { return hdfs_.ReadPart(file.path, offset, count); };
+  const auto read = [&](int64_t offset, int64_t count) { return file.hdfs->ReadPart(file.path, offset, count); };
   return Annotate(hadoop::ReadAggregatedLog(read, file.length, container, stream, kMostOfNodeLog), file.path);
 }
 

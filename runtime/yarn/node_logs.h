@@ -95,24 +95,26 @@ class AggregatedLogs {
 
  private:
   struct Folder {
+    std::shared_ptr<BlockingHdfs> hdfs;
     std::string path;
     std::vector<hadoop::HdfsEntry> files;
   };
   struct File {
+    std::shared_ptr<BlockingHdfs> hdfs;
     std::string path;
     int64_t length = 0;
     bool is_of_host = false;
   };
   // A job has folders with several suffixes if its nodes have several formats. Returns at least one folder.
   Result<std::vector<Folder>> FindFolders();
-  Result<std::vector<Folder>> LookIn(const std::string& of_user);
-  void CutToValidLengths(Folder& folder);
+  Result<std::vector<Folder>> LookIn(const std::shared_ptr<BlockingHdfs>& hdfs, const std::string& of_user);
+  static void CutToValidLengths(Folder& folder);
   static std::vector<File> InOrder(const std::vector<Folder>& folders, const std::string& host);
-  Result<hadoop::AggregatedLog> ReadFrom(const File& file, const std::string& container, const std::string& stream);
+  static Result<hadoop::AggregatedLog> ReadFrom(const File& file, const std::string& container,
+                                                const std::string& stream);
 
   const YarnCluster cluster_;
   const JobId job_;
-  BlockingHdfs hdfs_;
 };
 
 }  // namespace tony

@@ -287,7 +287,7 @@ Result<std::optional<Arbiter::TokenPush>> YarnArbiter::PrepareTokenPush(const Jo
   if (HasEnded(report.state)) return NotFoundError("job ", records.job().value, " has ended");
   TokenPush push;
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
-  TRY_ASSIGN(push.tokens, FreshTokens(cluster, spec.yarn.other_name_nodes));
+  TRY_ASSIGN(push.tokens, FreshTokens(cluster, spec));
   if (report.rpc_port > 0) push.am = Endpoint{report.host, report.rpc_port};
   return std::optional(std::move(push));
 }

@@ -13,11 +13,13 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/aggregated_log.h"
+#include "runtime/hadoop/default_fs.h"
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/os/files.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/yarn/cluster_login.h"
+#include "runtime/yarn/hdfs_location.h"
 #include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_ends.h"
@@ -86,6 +88,7 @@ Status AskHdfs(const YarnCluster& cluster) {
 }
 
 std::string AddressKeyOf(const YarnCluster& cluster) {
+  if (!cluster.gateway.empty()) return hadoop::kDefaultFsKey;
   if (!UsesWebHdfs(cluster)) return cluster.name_node.port < 0 ? "dfs.namenode.rpc-address" : "fs.defaultFS";
   return HasHttps(cluster) ? hadoop::kHttpsAddressKey : "dfs.namenode.http-address";
 }
@@ -105,7 +108,8 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
   TRY_ASSIGN(const QueueCheck queue, CheckYarnQueue(cluster, spec, made.id, purpose));
   TRY(CheckKeytab(cluster, spec.yarn.keytab));
   // An HDFS that gives no token is found before anything is uploaded.
-  if (!spec.yarn.other_name_nodes.empty()) TRY(TokensForJob(cluster, spec.yarn.other_name_nodes).status());
+  TRY_ASSIGN(const auto other_hdfs, OtherHdfsOf(cluster, spec));
+  if (!other_hdfs.empty()) TRY(TokensForJob(cluster, spec).status());
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec, queue.queue));
   // The address in the site files may not be that of a NameNode. An error kUnavailable therefore names the key of the
@@ -164,7 +168,10 @@ Check CheckLogin() {
   return OkCheck(kName, StrCat("TonY proves the user's identity by ", *login));
 }
 
-const char* WayTo(const YarnCluster& cluster) { return UsesWebHdfs(cluster) ? "WebHDFS" : "HDFS by RPC"; }
+const char* WayTo(const YarnCluster& cluster) {
+  if (!cluster.gateway.empty()) return "HDFS by RPC and a gateway";
+  return UsesWebHdfs(cluster) ? "WebHDFS" : "HDFS by RPC";
+}
 
 // Warns that the network carries secrets unencrypted. The setting of RPC is the ResourceManager's own, or that of the
 // site files if the ResourceManager does not answer. It does not apply to a client without Kerberos, because only a
@@ -181,7 +188,8 @@ Check CheckNetwork(const YarnCluster& cluster) {
   if (!has_kerberos || rpc != "privacy") clear.push_back(StrCat(kKey, " is ", rpc, for_whom));
   const std::string hdfs = StrCat(WayTo(cluster), " is ", HdfsPlacesOf(cluster));
   if (UsesWebHdfs(cluster) && !HasHttps(cluster)) clear.push_back(hdfs);
-  if (!UsesWebHdfs(cluster) && !cluster.encrypts_blocks) clear.push_back(kBlocksKey);
+  if (cluster.gateway.starts_with("http:")) clear.push_back(hdfs);
+  if (!UsesWebHdfs(cluster) && cluster.gateway.empty() && !cluster.encrypts_blocks) clear.push_back(kBlocksKey);
   if (clear.empty()) return OkCheck(kName, StrCat("secrets of jobs are encrypted: ", kKey, " is ", rpc, ", ", hdfs));
   return WarnCheck(kName,
                    StrCat("tokens, TLS keys and secrets of jobs cross the network in clear text: ", Join(clear, ", ")),
@@ -366,6 +374,11 @@ Check AttributesOff(const YarnCluster& cluster, const Error& why) {
                    "hdfs-site.xml, jobs start and end sooner");
 }
 
+std::string WayOfFiles(const YarnCluster& cluster) {
+  if (!cluster.gateway.empty()) return StrCat("RPC and ", cluster.gateway);
+  return UsesWebHdfs(cluster) ? "WebHDFS" : "RPC";
+}
+
 void AddWrite(const YarnCluster& cluster, BlockingHdfs& hdfs, Checks& all) {
   const std::string path = StrCat(cluster.home, "/.tony-doctor-", RandomHex(8));
   Status attributes = Ok();
@@ -379,7 +392,7 @@ void AddWrite(const YarnCluster& cluster, BlockingHdfs& hdfs, Checks& all) {
   }
   all.push_back(removed.ok()
                     ? OkCheck("hdfs", StrCat("a file was written into ", cluster.home, ", read and removed in ",
-                                             took.count(), UsesWebHdfs(cluster) ? " ms, by WebHDFS" : " ms, by RPC"))
+                                             took.count(), " ms, by ", WayOfFiles(cluster)))
                     : WarnCheck("hdfs", removed.error().message, StrCat("hdfs dfs -rm ", path)));
   all.push_back(attributes.ok() ? OkCheck("attributes", "HDFS stored and returned an extended attribute")
                                 : AttributesOff(cluster, attributes.error()));
@@ -408,7 +421,7 @@ void AddHdfs(const YarnCluster& cluster, Checks& all) {
       version = hadoop::WebText(base + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", "/beans/0/SoftwareVersion",
                                 kAnswerLimit, cluster.trust);
   // Only the web server tells the version.
-  all.push_back(version || UsesWebHdfs(cluster) ? CheckVersion(kName, version) : OkCheck(kName, "HDFS by RPC"));
+  all.push_back(version || UsesWebHdfs(cluster) ? CheckVersion(kName, version) : OkCheck(kName, WayTo(cluster)));
   all.back().text = StrCat(HdfsPlacesOf(cluster), " answers: ", all.back().text);
   if (home.ok()) return AddWrite(cluster, hdfs, all);
   all.push_back(FailCheck("hdfs", StrCat("home folder: ", home.error().message), AdviceOn(home.error(), cluster)));

@@ -11,6 +11,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/default_fs.h"
 #include "runtime/hadoop/trust_store.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/net/host_resolver.h"
@@ -91,13 +92,17 @@ Result<std::vector<hadoop::NodeReport>> RmCalls::RunningNodes() const {
 namespace {
 
 constexpr std::string_view kKerberos = "kerberos";
+constexpr char kNameNodePrincipalKey[] = "dfs.namenode.kerberos.principal";
 // The name of a word at the end of ToText() that names the ResourceManagers' principal.
 constexpr std::string_view kPrincipalWord = "rm-principal=";
 // The same for HDFS by RPC: its NameNodes, their principal, and whether the DataNodes check tokens.
 constexpr std::string_view kRpcWord = "hdfs-rpc=", kNameNodePrincipalWord = "nn-principal=";
 constexpr std::string_view kProvesWord = "proves-data-transfer=";
-// The same for a cluster with YarnCluster::has_https_masters.
+// The same for a cluster with YarnCluster::has_https_masters, and for further file systems.
 constexpr std::string_view kHttpsMastersWord = "https-masters=";
+constexpr std::string_view kNamedWord = "named-hdfs=", kViewWord = "view=", kMountsWord = "mounts=";
+// The line of a note that has YarnCluster::gateway.
+constexpr std::string_view kGatewayLine = "gateway ";
 constexpr int kProxyPort = 9099;  // YarnConfiguration.DEFAULT_PROXY_PORT
 
 std::optional<std::string> Variable(const std::string& name) {
@@ -123,12 +128,12 @@ Status Add(const char* from, const std::string& place, Result<Properties> (*read
   return Ok();
 }
 
-// Without Kerberos there are no tokens that DataNodes could check.
-Result<hadoop::HdfsRpc> RpcOf(const hadoop::SiteConfiguration& site, std::vector<Endpoint> name_nodes,
-                              bool has_kerberos) {
-  hadoop::HdfsRpc rpc{.name_nodes = std::move(name_nodes)};
+// Without Kerberos there are no tokens that DataNodes could check. Only calls that use a ticket need the principal.
+Result<hadoop::HdfsRpc> RpcOf(const hadoop::SiteConfiguration& site, bool has_kerberos) {
+  hadoop::HdfsRpc rpc;
   if (!has_kerberos) return rpc;
-  TRY_ASSIGN(rpc.principal, site.Text("dfs.namenode.kerberos.principal"));
+  TRY_ASSIGN(const auto principal, site.Find(kNameNodePrincipalKey));
+  if (principal) rpc.principal = principal->text;
   TRY_ASSIGN(const auto protection, site.Find("dfs.data.transfer.protection"));
   rpc.proves_data_transfer = protection && !protection->text.empty();
   return rpc;
@@ -140,8 +145,9 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   TRY(Only(site, "hadoop.security.authentication", "this authentication",
            [](const std::string& text) { return text == "simple" || text == kKerberos; }));
   TRY_ASSIGN(const auto managers, hadoop::ResourceManagers(site));
-  TRY_ASSIGN(const auto hdfs, hadoop::DefaultHdfsOf(site));
-  TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
+  TRY_ASSIGN(hadoop::MountTables mounts, hadoop::MountTablesOf(site));
+  TRY_ASSIGN(const auto fs, hadoop::DefaultFsOf(site, mounts, user));
+  const hadoop::HdfsAddresses& hdfs = fs.hdfs;
   const auto enforces_queue_acls = site.Bool("yarn.acl.enable");
   TRY_ASSIGN(const bool has_webhdfs, site.Bool("dfs.webhdfs.enabled"));
   const auto protection = site.Text("hadoop.rpc.protection");
@@ -151,14 +157,17 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   const auto url_of = [](bool has_https, const Endpoint& web) {
     return StrCat(has_https ? "https://" : "http://", ToString(web));
   };
-  const std::string home = StrCat(homes, "/", user);
   YarnCluster cluster{.name_node = hdfs.authority,
                       .user = std::move(user),
-                      .home = home,
+                      .home = fs.home,
                       .web_proxy = proxy.ok() ? url_of(has_https_pages, *proxy) : "",
                       .has_https_masters = masters_policy.ok() && *masters_policy == "STRICT",
                       .enforces_queue_acls = enforces_queue_acls.ok() && *enforces_queue_acls,
-                      .rpc_protection = protection.ok() ? *protection : ""};
+                      .rpc_protection = protection.ok() ? *protection : "",
+                      .gateway = fs.gateway,
+                      .view = fs.view,
+                      .mounts = std::move(mounts)};
+  for (const auto& [name, one] : hadoop::NamedHdfs(site)) cluster.named_hdfs[name] = {one.rpcs, one.webs};
   TRY_ASSIGN(const std::string authentication, site.Text("hadoop.security.authentication"));
   if (authentication == kKerberos) {
     TRY_ASSIGN(cluster.rm_principal, site.Text("yarn.resourcemanager.principal"));
@@ -166,9 +175,9 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   TRY_ASSIGN(const auto block_protection, site.Find("dfs.data.transfer.protection"));
   const auto encrypts = site.Bool("dfs.encrypt.data.transfer");
   cluster.encrypts_blocks = (block_protection && block_protection->text == "privacy") || (encrypts.ok() && *encrypts);
-  if (!has_webhdfs) {
-    TRY_ASSIGN(cluster.hdfs_rpc, RpcOf(site, hdfs.rpcs, authentication == kKerberos));
-  }
+  TRY_ASSIGN(cluster.hdfs_rpc, RpcOf(site, authentication == kKerberos));
+  if (!has_webhdfs) cluster.hdfs_rpc.name_nodes = hdfs.rpcs;
+  if (!UsesWebHdfs(cluster) && authentication == kKerberos) TRY(site.Text(kNameNodePrincipalKey));
   for (const hadoop::ResourceManager& manager : managers) {
     cluster.rms.push_back(manager.client);
     cluster.schedulers.push_back(manager.scheduler);
@@ -197,6 +206,21 @@ std::vector<Endpoint> EndpointsFrom(const std::string& text) {
   return endpoints;
 }
 
+// Returns e.g. "ns2/nn3:8020/nn3:9870;ns3/nn4:8020,nn5:8020/nn4:9870,nn5:9870".
+std::string NamedText(const std::map<std::string, YarnCluster::Named>& all) {
+  std::vector<std::string> words;
+  for (const auto& [name, hdfs] : all) words.push_back(StrCat(name, "/", ToText(hdfs.rpcs), "/", ToText(hdfs.webs)));
+  return Join(words, ";");
+}
+
+std::map<std::string, YarnCluster::Named> NamedFrom(const std::string& text) {
+  std::map<std::string, YarnCluster::Named> all;
+  for (const std::string& word : Split(text, ';'))
+    if (const auto parts = Split(word, '/'); parts.size() == 3)
+      all[parts[0]] = {EndpointsFrom(parts[1]), EndpointsFrom(parts[2])};
+  return all;
+}
+
 }  // namespace
 
 std::string ToText(const YarnCluster& cluster) {
@@ -211,6 +235,9 @@ std::string ToText(const YarnCluster& cluster) {
   const auto add = [&](std::string_view word, const std::string& value) {
     if (!value.empty()) words.push_back(StrCat(word, value));
   };
+  add(kNamedWord, NamedText(cluster.named_hdfs));
+  add(kViewWord, cluster.view);
+  add(kMountsWord, cluster.mounts.ToText());
   add(kHttpsMastersWord, cluster.has_https_masters ? "true" : "");
   add(kRpcWord, ToText(cluster.hdfs_rpc.name_nodes));
   add(kNameNodePrincipalWord, cluster.hdfs_rpc.principal);
@@ -233,6 +260,9 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   const std::string name_nodes = take(kRpcWord);
   rpc.name_nodes = EndpointsFrom(name_nodes);
   const bool has_https_masters = !take(kHttpsMastersWord).empty();
+  auto mounts = hadoop::MountTables::FromText(take(kMountsWord));
+  std::string view = take(kViewWord);
+  auto named = NamedFrom(take(kNamedWord));
   const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six to eight words")};
   if (words.size() < 6 || words.size() > 8) return bad;
   YarnCluster cluster{.rms = EndpointsFrom(words[0]),
@@ -245,7 +275,10 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
                       .web_proxy = words.size() > 7 ? words[7] : "",
                       .rm_principal = std::move(rm_principal),
                       .has_https_masters = has_https_masters,
-                      .hdfs_rpc = std::move(rpc)};
+                      .hdfs_rpc = std::move(rpc),
+                      .named_hdfs = std::move(named),
+                      .view = std::move(view),
+                      .mounts = std::move(mounts)};
   const bool is_whole = name_nodes.empty() == cluster.hdfs_rpc.name_nodes.empty() && !cluster.rms.empty() &&
                         !cluster.schedulers.empty() && !cluster.webhdfs.empty() &&
                         cluster.name_node.host.find(':') == std::string::npos;
@@ -295,27 +328,44 @@ std::vector<std::filesystem::path> FoldersOf(const SiteFiles& files) {
 
 bool HasHttps(const YarnCluster& cluster) { return cluster.webhdfs.front().starts_with("https:"); }
 
-bool UsesWebHdfs(const YarnCluster& cluster) { return cluster.hdfs_rpc.name_nodes.empty(); }
+bool UsesWebHdfs(const YarnCluster& cluster) {
+  return cluster.hdfs_rpc.name_nodes.empty() && cluster.gateway.empty();
+}
+
+std::vector<Endpoint> RpcServersOf(const YarnCluster& cluster) {
+  if (cluster.name_node.port >= 0) return {cluster.name_node};
+  const auto named = cluster.named_hdfs.find(cluster.name_node.host);
+  return named == cluster.named_hdfs.end() ? cluster.hdfs_rpc.name_nodes : named->second.rpcs;
+}
 
 std::string HdfsPlacesOf(const YarnCluster& cluster) {
   std::vector<std::string> places = cluster.webhdfs;
-  if (!UsesWebHdfs(cluster)) places.clear();
-  for (const Endpoint& server : cluster.hdfs_rpc.name_nodes) places.push_back("hdfs://" + ToString(server));
+  if (!UsesWebHdfs(cluster)) {
+    places.clear();
+    for (const Endpoint& server : RpcServersOf(cluster)) places.push_back("hdfs://" + ToString(server));
+  }
+  if (!cluster.gateway.empty()) places.push_back(cluster.gateway);
   return Join(places, ", ");
 }
 
 bool HasHttpsPages(const YarnCluster& cluster) { return cluster.rm_web.starts_with("https:"); }
 
 std::string NoteOf(const YarnCluster& cluster) {
-  return StrCat(ToText(cluster), cluster.trust ? "\n" + ToJson(*cluster.trust) : "");
+  return StrCat(ToText(cluster), cluster.gateway.empty() ? "" : StrCat("\n", kGatewayLine, cluster.gateway),
+                cluster.trust ? "\n" + ToJson(*cluster.trust) : "");
 }
 
 Result<YarnCluster> YarnClusterFromNote(const std::string& note) {
-  const size_t end = std::min(note.find('\n'), note.size());
-  TRY_ASSIGN(YarnCluster cluster, YarnClusterFromText(note.substr(0, end)));
-  if (end == note.size()) return cluster;
-  TRY_ASSIGN(HttpTrust trust, HttpTrustFromJson(note.substr(end + 1)));
-  cluster.trust = std::make_shared<const HttpTrust>(std::move(trust));
+  const std::vector<std::string> lines = Split(note, '\n');
+  TRY_ASSIGN(YarnCluster cluster, YarnClusterFromText(lines.empty() ? "" : lines.front()));
+  for (size_t at = 1; at < lines.size(); ++at) {
+    if (lines[at].starts_with(kGatewayLine)) {
+      cluster.gateway = lines[at].substr(kGatewayLine.size());
+      continue;
+    }
+    TRY_ASSIGN(HttpTrust trust, HttpTrustFromJson(lines[at]));
+    cluster.trust = std::make_shared<const HttpTrust>(std::move(trust));
+  }
   return cluster;
 }
 
@@ -333,28 +383,28 @@ Result<Properties> ReadSites(const SiteFiles& files) {
 
 }  // namespace
 
-Result<YarnCluster> WithOtherHdfs(YarnCluster cluster, const std::string& url) {
-  TRY_ASSIGN(const Properties sites, ReadSites({}));
-  const hadoop::SiteConfiguration site(sites, Variable);
-  TRY_ASSIGN(const auto hdfs, hadoop::HdfsOf(site, url, kOtherNameNodesKey));
-  TRY_ASSIGN(cluster.hdfs_rpc, RpcOf(site, hdfs.rpcs, !cluster.rm_principal.empty()));
-  cluster.name_node = hdfs.authority;
-  return cluster;
-}
-
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   TRY_ASSIGN(const Properties sites, ReadSites(files));
   const std::string user = Variable("HADOOP_USER_NAME").value_or("");
   const hadoop::SiteConfiguration site(sites, Variable);
   TRY_ASSIGN(YarnCluster cluster, YarnClusterOf(site, user.empty() ? UserName(geteuid()) : user));
-  if (HasHttps(cluster) || HasHttpsPages(cluster)) {
+  if (HasHttps(cluster) || HasHttpsPages(cluster) || cluster.gateway.starts_with("https:")) {
     TRY_ASSIGN(HttpTrust trust, hadoop::ReadHttpTrust(sites, FoldersOf(files), Variable));
     cluster.trust = std::make_shared<const HttpTrust>(std::move(trust));
   }
   if (!cluster.rm_principal.empty()) {
     TRY_ASSIGN(const std::string rules, site.Text("hadoop.security.auth_to_local"));
-    TRY_ASSIGN(cluster.home, HomeFolderOf(cluster, rules));
-    cluster.user = cluster.home.substr(cluster.home.rfind('/') + 1);
+    TRY_ASSIGN(const std::string home, HomeFolderOf(cluster, rules));
+    std::string name = home.substr(home.rfind('/') + 1);
+    if (cluster.view.empty()) {
+      cluster.home = home;
+      cluster.user = std::move(name);
+      return cluster;
+    }
+    // The mount table decides where the folder is, which may depend on the name.
+    const auto trust = cluster.trust;
+    TRY_ASSIGN(cluster, YarnClusterOf(site, std::move(name)));
+    cluster.trust = trust;
   }
   return cluster;
 }

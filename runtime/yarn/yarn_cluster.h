@@ -2,6 +2,7 @@
 // own loop and connection. A call takes a few milliseconds, and never more than `limit`. Any thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/hadoop_xml.h"
 #include "runtime/hadoop/hdfs.h"
+#include "runtime/hadoop/mount_table.h"
 #include "runtime/hadoop/yarn_clients.h"
 #include "runtime/job/ids.h"
 #include "runtime/net/http_client.h"
@@ -46,8 +48,22 @@ struct YarnCluster {
   // Whether the site files demand that the data of blocks is encrypted (dfs.data.transfer.protection,
   // dfs.encrypt.data.transfer). Not part of ToText().
   bool encrypts_blocks = false;
-  // How HDFS is called if WebHDFS is switched off in the site files (dfs.webhdfs.enabled).
+  // How HDFS is called by RPC. Its `name_nodes` are set only if WebHDFS is switched off in the site files
+  // (dfs.webhdfs.enabled), or if this is another HDFS (hdfs_location.h).
   hadoop::HdfsRpc hdfs_rpc = {};
+  // The web server through which this client reads and writes the bytes of files, e.g. "http://gate.example.org:14000"
+  // (HttpFS). Its other calls go to the NameNode by RPC. Empty: none. Only in the note of a cluster, not in ToText(),
+  // because AMs and executors call HDFS themselves.
+  std::string gateway = {};
+  // Each HDFS of the site files that has a logical name.
+  struct Named {
+    std::vector<Endpoint> rpcs, webs;
+    bool operator==(const Named&) const = default;
+  };
+  std::map<std::string, Named> named_hdfs = {};
+  // "viewfs://NAME" if fs.defaultFS is an address of ViewFs, and the mount tables of the site files.
+  std::string view = {};
+  hadoop::MountTables mounts = {};
   // Which HTTPS servers are trusted. Null if neither HDFS nor YARN has HTTPS. Not part of ToText().
   std::shared_ptr<const HttpTrust> trust = nullptr;
 };
@@ -92,17 +108,17 @@ inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: not from ToText()
 
-// Returns the text of the cluster in a note (yarn_configured.h). In addition to ToText() it contains `trust`.
+// Returns the text of the cluster in a note (yarn_configured.h). In addition to ToText() it contains `gateway` and
+// `trust`.
 std::string NoteOf(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromNote(const std::string& note);  // kInvalid: not from NoteOf()
 
-// Returns `cluster` with another HDFS, which the site files of $HADOOP_CONF_DIR or its address describe. This HDFS is
-// called by RPC. kInvalid: `url` is not the URL of an HDFS, or the site files cannot be used.
-Result<YarnCluster> WithOtherHdfs(YarnCluster cluster, const std::string& url);
-
 // Returns whether the NameNodes' web servers have HTTPS.
 bool HasHttps(const YarnCluster& cluster);
-bool UsesWebHdfs(const YarnCluster& cluster);          // false: HDFS is called by RPC
+// Returns false if HDFS is called by RPC, also together with a gateway.
+bool UsesWebHdfs(const YarnCluster& cluster);
+// Returns the addresses of the RPC servers of the cluster's HDFS.
+std::vector<Endpoint> RpcServersOf(const YarnCluster& cluster);
 std::string HdfsPlacesOf(const YarnCluster& cluster);  // e.g. "http://nn:9870" or "hdfs://nn1:8020, hdfs://nn2:8020"
 // True: the web servers of the ResourceManager and the nodes have HTTPS only (yarn.http.policy).
 bool HasHttpsPages(const YarnCluster& cluster);

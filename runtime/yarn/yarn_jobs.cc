@@ -21,6 +21,7 @@
 #include "runtime/records/record_store.h"
 #include "runtime/records/user_home.h"
 #include "runtime/yarn/cluster_login.h"
+#include "runtime/yarn/hdfs_location.h"
 #include "runtime/yarn/hdfs_sources.h"
 #include "runtime/yarn/yarn_configured.h"
 #include "runtime/yarn/yarn_garbage.h"
@@ -159,8 +160,9 @@ void WriteInHdfs(const YarnCluster& cluster, const JobRecords& records,
 // Checks whether a history can be written in the folder. If the folder does not exist, checks the nearest existing
 // folder above, in which it would be created.
 Status CheckHistoryFolder(const YarnCluster& cluster, const std::string& folder) {
-  TRY_ASSIGN(std::string path, PathInHdfs(cluster, folder));
-  BlockingHdfs hdfs(HdfsOptions(cluster));
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, folder));
+  std::string path = location.path;
+  BlockingHdfs hdfs(HdfsOptions(location.hdfs));
   auto entry = hdfs.GetEntry(path);
   while (!entry.ok() && IsMissing(entry.error()) && path != "/") {
     path = std::filesystem::path(path).parent_path();
@@ -190,10 +192,14 @@ void RemoveUnneededRecords(const JobRecords& records) {
 
 Result<std::shared_ptr<const FilesForOthers>> FilesOfHistory(const YarnCluster& cluster, const std::string& folder) {
   if (!IsInHdfs(folder)) return std::shared_ptr<const FilesForOthers>(std::shared_ptr<void>(), &FilesOnThisMachine());
-  TRY(PathInHdfs(cluster, folder));
-  hadoop::Hdfs::Options options = HdfsOptions(cluster);
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, folder));
+  hadoop::Hdfs::Options options = HdfsOptions(location.hdfs);
   options.limits.stalled = options.limits.whole = kCallLimit;
-  return std::shared_ptr<const FilesForOthers>(std::make_shared<HdfsFilesForOthers>(std::move(options)));
+  const auto path_of = [cluster](const std::string& file) -> Result<std::string> {
+    TRY_ASSIGN(HdfsLocation of_file, Locate(cluster, file));
+    return std::move(of_file.path);
+  };
+  return std::shared_ptr<const FilesForOthers>(std::make_shared<HdfsFilesForOthers>(std::move(options), path_of));
 }
 
 std::optional<std::string> WhyNoHistory(const YarnCluster& cluster, const JobSpec& spec) {

@@ -85,7 +85,7 @@ void FinishHistoryInHdfs(const YarnCluster& cluster, const JobRecords& records);
 void RemoveUnneededRecords(const JobRecords& records);
 
 // Returns a writer for the folder of a history: in HDFS, or on this machine if the folder is not in HDFS. kInvalid: the
-// folder is in the HDFS of another cluster.
+// folder leads to no HDFS (hdfs_location.h).
 Result<std::shared_ptr<const FilesForOthers>> FilesOfHistory(const YarnCluster& cluster, const std::string& folder);
 
 // Returns why no history will be written, as far as a client can know this before the submit. nullopt: a history will

@@ -48,7 +48,7 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
                     .arguments = {},
                     .https_trust = cluster.trust,
                     .environment = {{kClusterVariable, ToText(cluster)}, {"HADOOP_USER_NAME", cluster.user}}};
-  TRY_ASSIGN(shipment.credentials, TokensForJob(cluster, spec.yarn.other_name_nodes));
+  TRY_ASSIGN(shipment.credentials, TokensForJob(cluster, spec));
   if (!spec.yarn.keytab.empty()) {
     TRY_ASSIGN(shipment.keytab, ReadFile(spec.yarn.keytab));
   }

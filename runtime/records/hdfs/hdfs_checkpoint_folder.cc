@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/hdfs_place.h"
 
 namespace tony {
 namespace {
@@ -101,12 +100,12 @@ Result<std::unique_ptr<CheckpointView>> HdfsCheckpointFolder::Look() const {
   return unreadable({ErrorCode::kUnavailable, "the folder changed each time it was listed"});
 }
 
-// Calls `start(path, done)`, with the path without its file system, and returns the answer.
+// Calls `start(path, done)`, with the path in HDFS, and returns the answer.
 template <class T, class Start>
 Result<T> HdfsFilesForOthers::Ask(const std::string& path, Start start) const {
-  TRY_ASSIGN(const HdfsPlace place, ParseHdfsPlace(path));
+  TRY_ASSIGN(const std::string at, path_of_(path));
   const std::lock_guard lock(mutex_);
-  return AwaitAnswer<T>(loop_, [&](auto done) { return start(place.path, done); });
+  return AwaitAnswer<T>(loop_, [&](auto done) { return start(at, done); });
 }
 
 Status HdfsFilesForOthers::MakeFolder(const std::string& path) const {

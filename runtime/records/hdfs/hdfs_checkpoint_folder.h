@@ -2,6 +2,7 @@
 // again under the same name gets another id.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,10 +37,12 @@ class HdfsCheckpointFolder : public CheckpointFolder {
 };
 
 // Writes files in HDFS that programs of other users read. Uses an event loop of its own. Paths look like
-// "hdfs://nn:8020/x"; the file system named in them is ignored.
+// "hdfs://nn:8020/x"; `path_of` returns their paths in the HDFS of `options`.
 class HdfsFilesForOthers : public FilesForOthers {
  public:
-  explicit HdfsFilesForOthers(hadoop::Hdfs::Options options) : hdfs_(hadoop::MakeHdfs(loop_, std::move(options))) {}
+  using PathOf = std::function<Result<std::string>(const std::string& path)>;
+  HdfsFilesForOthers(hadoop::Hdfs::Options options, PathOf path_of)
+      : path_of_(std::move(path_of)), hdfs_(hadoop::MakeHdfs(loop_, std::move(options))) {}
 
   Status MakeFolder(const std::string& path) const override;
   Status Write(const std::string& path, std::string_view content) const override;
@@ -49,6 +52,7 @@ class HdfsFilesForOthers : public FilesForOthers {
   template <class T, class Start>
   Result<T> Ask(const std::string& path, Start start) const;
 
+  const PathOf path_of_;
   mutable std::mutex mutex_;
   mutable EventLoop loop_;  // mutex_ guards loop_ and hdfs_.
   const std::unique_ptr<hadoop::Hdfs> hdfs_;

@@ -21,7 +21,9 @@ TEST(HdfsPlaceTest, APathIsNormalizedAsInHadoop) {
 }
 
 TEST(HdfsPlaceTest, AnHdfsUriIsParsedBackFromItsText) {
-  for (const char* text : {"hdfs://nn:9000/data/x", "hdfs:///data/x"}) EXPECT_EQ(ToString(*ParseHdfsPlace(text)), text);
+  for (const char* text : {"hdfs://nn:9000/data/x", "hdfs:///data/x", "viewfs://Table/x", "viewfs:///x", "webhdfs://nn:1/x",
+                           "swebhdfs:///x"})
+    EXPECT_EQ(ToString(*ParseHdfsPlace(text)), text);
 }
 
 TEST(HdfsPlaceTest, TextThatIsNotAnHdfsUriIsRejected) {

@@ -145,9 +145,7 @@ TEST(YarnClusterTest, ALogicalNameStandsForAllItsNameNodes) {
   const auto cluster = Must(ClusterWith(kTwoNameNodes));
   EXPECT_EQ(HdfsAuthority(cluster.name_node), "c1");
   EXPECT_EQ(Join(cluster.webhdfs, ","), "http://nn1:9870,http://nn2:50070");
-  EXPECT_EQ(*PathInHdfs(cluster, "hdfs://c1/data"), "/data");
-  EXPECT_EQ(*PathInHdfs(cluster, "hdfs:///data"), "/data");
-  EXPECT_FALSE(PathInHdfs(cluster, "hdfs://nn1:9000/data").ok());
+  EXPECT_EQ(cluster.named_hdfs.at("c1").rpcs.size(), 2u);
 }
 
 TEST(YarnClusterTest, ALogicalNameMayStandForOneNameNode) {
@@ -229,7 +227,8 @@ TEST(YarnClusterTest, TheDescriptionOfAClusterWithSeveralDaemonsIsReadBackByTheM
   site.insert(kTwoManagers.begin(), kTwoManagers.end());
   const std::string text = ToText(Must(ClusterWith(site)));
   EXPECT_EQ(text,
-            "one:8032,two:8032 one:8030,two:8030 c1 http://nn1:9870,http://nn2:50070 eve /user/eve http://web:1");
+            "one:8032,two:8032 one:8030,two:8030 c1 http://nn1:9870,http://nn2:50070 eve /user/eve http://web:1 "
+            "named-hdfs=c1/nn1:9000,nn2:9000/nn1:9870,nn2:50070");
   const auto read = Must(YarnClusterFromText(text));
   EXPECT_EQ(ToText(read), text);
   EXPECT_EQ(read.name_node.port, -1);
