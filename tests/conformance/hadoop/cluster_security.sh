@@ -4,7 +4,7 @@
 # shellcheck shell=bash disable=SC2154  # The script sets the variables.
 
 realm=TONY.TEST
-services=({nn,dn,rm,nm,HTTP}/localhost HTTP/127.0.0.2)
+services=({nn,dn,rm,nm,HTTP}/localhost HTTP/127.0.0.2 httpfs/localhost)
 users=("$(id -un)" eve bob gateway)
 protection=${TONY_HADOOP_RPC_PROTECTION:-authentication}
 native_version=3.3.5-3
@@ -109,6 +109,17 @@ END
 containers_realm() {
   local file=$folder/kdc/krb5.conf
   echo "KRB5_CONFIG=$file,JAVA_TOOL_OPTIONS=-Djava.security.krb5.conf=$file"
+}
+
+httpfs_security() {
+  cat <<END
+hadoop.http.authentication.type kerberos
+hadoop.http.authentication.kerberos.principal HTTP/localhost@$realm
+hadoop.http.authentication.kerberos.keytab $folder/kdc/HTTP.keytab
+httpfs.hadoop.authentication.type kerberos
+httpfs.hadoop.authentication.kerberos.principal httpfs/localhost@$realm
+httpfs.hadoop.authentication.kerberos.keytab $folder/kdc/httpfs.keytab
+END
 }
 
 # The daemons read this file in addition to their configuration, so that clients get no keytab.

@@ -1,6 +1,8 @@
 # Sourced by cluster: the functions that write Hadoop's configuration.
 # shellcheck shell=bash disable=SC2154  # The script sets the variables.
 
+property() { printf '<property><name>%s</name><value>%s</value></property>' "$1" "$2"; }  # NAME VALUE
+
 site() {  # FILE; reads lines of a name and a value, and empty lines
   local name value
   echo '<configuration>'
@@ -10,14 +12,18 @@ site() {  # FILE; reads lines of a name and a value, and empty lines
   echo '</configuration>'
 } >"$1"
 
+# Prints the address of the first namespace.
+first_hdfs() { [ -n "$ha" ] && echo hdfs://pair || echo "hdfs://localhost:${port[0]}"; }
+
 name_nodes() {
+  [ -z "$viewfs" ] || far_name_node
   if [ -z "$ha" ]; then
     echo "dfs.namenode.name.dir file://$folder/namenode"
     echo "dfs.namenode.http-address localhost:${port[1]}"
     return
   fi
   cat <<END
-dfs.nameservices pair
+dfs.nameservices pair${viewfs:+,far}
 dfs.ha.namenodes.pair nn1,nn2
 dfs.namenode.rpc-address.pair.nn1 localhost:${port[0]}
 dfs.namenode.rpc-address.pair.nn2 localhost:${port[18]}
@@ -25,10 +31,32 @@ dfs.namenode.http-address.pair.nn1 localhost:${port[1]}
 dfs.namenode.http-address.pair.nn2 localhost:${port[19]}
 dfs.namenode.name.dir.pair.nn1 file://$folder/namenode
 dfs.namenode.name.dir.pair.nn2 file://$folder/namenode2
-dfs.namenode.shared.edits.dir file://$folder/edits
+dfs.namenode.shared.edits.dir.pair file://$folder/edits
 dfs.ha.tail-edits.period 1s
 dfs.ha.fencing.methods shell(/bin/true)
 dfs.client.failover.proxy.provider.pair org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider
+END
+}
+
+# Without high availability, the first namespace has a logical name, too, by which only daemons know it.
+far_name_node() {
+  cat <<END
+dfs.namenode.rpc-address.far localhost:${port[30]}
+dfs.namenode.http-address.far localhost:${port[31]}
+dfs.namenode.name.dir.far file://$folder/namenode-far
+END
+  [ -n "$ha" ] || cat <<END
+dfs.nameservices near,far
+dfs.namenode.rpc-address.near localhost:${port[0]}
+dfs.namenode.http-address.near localhost:${port[1]}
+END
+}
+
+mount_table() {
+  cat <<END
+fs.viewfs.mounttable.both.linkFallback $(first_hdfs)/
+fs.viewfs.mounttable.both.link./user $(first_hdfs)/user
+fs.viewfs.mounttable.both.link./far hdfs://localhost:${port[30]}/data
 END
 }
 
@@ -58,7 +86,9 @@ END
 
 write_hdfs_sites() {  # CONF
   site "$1/core-site.xml" <<END
-fs.defaultFS hdfs://$([ -n "$ha" ] && echo pair || echo "localhost:${port[0]}")
+fs.defaultFS $([ -n "$viewfs" ] && echo viewfs://both || first_hdfs)
+$([ -z "$viewfs" ] || mount_table)
+$([ -z "$httpfs" ] || gateway_may_impersonate)
 hadoop.http.staticuser.user ${TONY_HADOOP_WEB_USER:-dr.who}
 hadoop.tmp.dir $folder/tmp
 $([ -z "$kerberos" ] || core_security)
@@ -89,6 +119,32 @@ write_clients_conf() {
   cp -r "$folder/conf" "$folder/conf-clients"
   sed -i -e 's,\(<name>dfs.namenode.https\?-address[^<]*</name><value>\)[^<]*,\1localhost:1,' \
     -e 's,<configuration>,&<property><name>dfs.webhdfs.enabled</name><value>false</value></property>,' \
+    "$folder/conf-clients/hdfs-site.xml"
+}
+
+# HttpFS calls HDFS as the user who asks it.
+gateway_may_impersonate() {
+  local user=${kerberos:+httpfs}
+  echo "hadoop.proxyuser.${user:-$(id -un)}.hosts *"
+  echo "hadoop.proxyuser.${user:-$(id -un)}.groups *"
+}
+
+write_httpfs() {
+  local conf=$folder/httpfs/conf
+  mkdir -p "$folder"/httpfs/{conf,temp}
+  cp "$folder"/conf/*-site.xml "$folder"/conf/log4j.properties "$conf"
+  cp "$conf/log4j.properties" "$conf/httpfs-log4j.properties"
+  head -c 32 /dev/urandom | base64 >"$conf/httpfs-signature.secret"
+  site "$conf/httpfs-site.xml" <<END
+httpfs.http.hostname localhost
+httpfs.http.port ${port[32]}
+$([ -z "$kerberos" ] || httpfs_security)
+END
+  rm -rf "$folder/conf-clients"
+  cp -r "$folder/conf" "$folder/conf-clients"
+  sed -i "s,\(<name>fs.defaultFS</name><value>\)[^<]*,\1webhdfs://localhost:${port[32]}," \
+    "$folder/conf-clients/core-site.xml"
+  [ -n "$ha" ] || sed -i "s,<configuration>,&$(property dfs.namenode.rpc-address "localhost:${port[0]}")," \
     "$folder/conf-clients/hdfs-site.xml"
 }
 

@@ -29,6 +29,8 @@ HTTPS = (CLUSTER / "tls").exists()
 # The site files of clients; on a cluster without WebHDFS they differ from those of the daemons.
 CONF = next(folder for folder in (CLUSTER / "conf-clients", CLUSTER / "conf") if folder.exists())
 HAS_WEBHDFS = CONF.name == "conf"
+HAS_GATEWAY = (CLUSTER / "httpfs").exists()
+HAS_VIEWFS = "viewfs://" in (CLUSTER / "conf/core-site.xml").read_text()
 RM_WEB = "yarn.resourcemanager.webapp.https.address" if HTTPS else "yarn.resourcemanager.webapp.address"
 VERSION = tuple(map(int, (CLUSTER / "cluster").read_text().split()[0].split(".")))  # of Hadoop, e.g. (3, 4, 3)
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files and $TONY_HOME

@@ -36,12 +36,15 @@ bool Is(const Result<T>& result, const T& value) {
   return result.ok() && *result == value;
 }
 
-// Returns the options for `place`: "http://HOST:PORT" is the NameNode's web server, "rpc://HOST:PORT" its RPC server.
+// Returns the options for `place`: "http://HOST:PORT" is the NameNode's web server, "rpc://HOST:PORT" its RPC server,
+// and "rpc://HOST:PORT,http://HOST:PORT" its RPC server and a gateway.
 inline Hdfs::Options OptionsFor(const std::string& place, const std::string& user) {
   constexpr std::string_view kRpc = "rpc://";
   Hdfs::Options options{.user = user, .limits = {.answer = 128 << 20}};
   if (place.starts_with(kRpc)) {
-    options.rpc.name_nodes = {*ParseEndpoint(place.substr(kRpc.size()), 0)};
+    const size_t comma = std::min(place.find(','), place.size());
+    options.rpc.name_nodes = {*ParseEndpoint(place.substr(kRpc.size(), comma - kRpc.size()), 0)};
+    if (comma < place.size()) options.gateway = place.substr(comma + 1);
   } else {
     options.bases = {place};
   }

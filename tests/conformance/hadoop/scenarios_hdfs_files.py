@@ -147,13 +147,13 @@ def an_invalid_source_or_conf_file_in_hdfs_is_refused_in_one_line():
         (("-src_dir", f"hdfs://{IN}/hollow"), 65, f"src_dir hdfs://{IN}/hollow", "have no files"),
         (("-src_dir", f"hdfs://{IN}/app"), 77, f"src_dir hdfs://{IN}/app", "user=eve", "access=READ"),
         (("-src_dir", "s3://in/app"), 65, "tony.src-dir", "s3:"),
-        (("-src_dir", "hdfs://elsewhere:8020/in/app"), 65, "elsewhere", site("fs.defaultFS")),
+        (("-src_dir", "hdfs://elsewhere:8020/in/app"), 69, "src_dir hdfs://elsewhere:8020/in/app", "NameNode elsewhere:8020"),
         (("-conf_file", f"hdfs://{IN}/none.xml"), 65, f"conf file hdfs://{IN}/none.xml", "no such file"),
         (("-conf_file", f"hdfs://{IN}/app"), 65, f"conf file hdfs://{IN}/app", "a folder, not a file"),
         (("-conf_file", f"hdfs://{IN}/secret.xml"), 77, f"conf file hdfs://{IN}/secret.xml", "user=eve"),
         (("-conf_file", f"hdfs://{IN}/large.xml"), 65, f"conf file hdfs://{IN}/large.xml", "larger than 16 MiB"),
         (("-conf_file", f"hdfs://{IN}/broken.xml"), 65, f"hdfs://{IN}/broken.xml"),
-        (("-conf_file", "hdfs://elsewhere:8020/in/x.xml"), 65, "conf file", "elsewhere", site("fs.defaultFS")),
+        (("-conf_file", "hdfs://elsewhere:8020/in/x.xml"), 69, "conf file", "NameNode elsewhere:8020"),
         (("-conf_file", "s3://in/x.xml"), 65, "conf file s3://in/x.xml", "hdfs://HOST:PORT/PATH"),
     ):
         ran = submit("-executes", "true", *ONE_WORKER, *words, HADOOP_USER_NAME="eve")
@@ -210,7 +210,7 @@ def invalid_resources_in_hdfs_are_refused_in_one_line():
     for resource, code, *words in (
         (f"hdfs://{IN}/none.txt", 65, f"hdfs://{IN}/none.txt", "no such file", site("fs.defaultFS")),
         (f"{WORK}/local.txt,hdfs://{IN}/one.txt/x", 77, f"hdfs://{IN}/one.txt/x", "one.txt (is not a directory)"),
-        ("hdfs://elsewhere:8020/in/one.txt", 65, "hdfs://elsewhere:8020/in/one.txt", site("fs.defaultFS")),
+        ("hdfs://elsewhere:8020/in/one.txt", 69, "hdfs://elsewhere:8020/in/one.txt", "NameNode elsewhere:8020"),
         (f"hdfs://{IN}/lib::jars", 65, f"hdfs://{IN}/lib", "a folder", "::NAME"),
         (f"hdfs://{IN}/empty", 65, f"hdfs://{IN}/empty", "has no files directly in it"),
         (f"hdfs://{IN}/one.txt#archive", 65, "tony.containers.resources", "(from -conf)", ".tar.gz"),

@@ -122,7 +122,7 @@ def invalid_checkpoint_folders_are_refused_in_one_line():
         ("hdfs:///kept/file", 65, "hdfs:///kept/file", "a file"),
         ("hdfs:///kept/closed", 77, "hdfs:///kept/closed", "user=eve"),
         ("hdfs:///kept/closed/x", 77, "hdfs:///kept/closed/x", "user=eve"),
-        ("hdfs://elsewhere:8020/x", 65, "elsewhere", site("fs.defaultFS")),
+        ("hdfs://elsewhere:8020/x", 69, "hdfs://elsewhere:8020/x", "NameNode elsewhere:8020"),
         ("hdfs://x", 65, "hdfs://HOST:PORT/PATH"),
         ("s3://x/y", 65, "hdfs://HOST:PORT/PATH"),
     ):
@@ -217,7 +217,7 @@ def an_unwritable_history_folder_is_reported_in_one_line_and_does_not_fail_the_j
     for folder, *expected in (
         ("hdfs:///kept/plain", "hdfs:///kept/plain/intermediate", "/kept/plain"),
         ("hdfs:///kept/locked", "hdfs:///kept/locked/intermediate", "user=mallory"),
-        ("hdfs://elsewhere:8020/x", "elsewhere", site("fs.defaultFS")),
+        ("hdfs://elsewhere:8020/x", "hdfs://elsewhere:8020/x", "NameNode elsewhere:8020"),
         ("s3://x/y", "s3://x/y", "hdfs://HOST:PORT/PATH"),
         ("histories", "tony.history.location", "hdfs://HOST:PORT/PATH"),
     ):

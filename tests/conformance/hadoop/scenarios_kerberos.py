@@ -34,7 +34,7 @@ from token_file import write_new
 ONE = ("-conf", "tony.worker.instances=1")
 
 
-IS_PAIR = "dfs.nameservices" in (CLUSTER / "conf/hdfs-site.xml").read_text()
+IS_PAIR = "dfs.ha.namenodes" in (CLUSTER / "conf/hdfs-site.xml").read_text()
 NAME_NODE = site("dfs.namenode.http-address" + (".pair.nn1" if IS_PAIR else ""))
 # Reads a token of Hadoop's Writable format, whose lengths fit into one or two bytes here.
 USE_TOKEN = f"""

@@ -1,5 +1,6 @@
 // Checks of both clients of HDFS against a real cluster: `hadoop_webhdfs_check PLACE GROUP`, where PLACE is
-// "http://HOST:PORT" for WebHDFS and "rpc://HOST:PORT" for RPC. Prints "ok NAME (MS)" or "FAILED
+// "http://HOST:PORT" for WebHDFS, "rpc://HOST:PORT" for RPC, and "rpc://HOST:PORT,http://HOST:PORT" for RPC with a
+// gateway. Prints "ok NAME (MS)" or "FAILED
 // NAME: why" for each check. The exit code is 1 if a check failed.
 #include <fcntl.h>
 
