@@ -71,6 +71,7 @@ constexpr const char* kSealed =
 
 struct Container {
   YarnCluster cluster;
+  std::optional<Endpoint> proxy;  // AmRmProxyOfNode()
   std::string host;  // numeric address of this node
   int attempt = 0;   // number of YARN's attempt
   hadoop::Token token;
@@ -112,6 +113,7 @@ Result<Container> ReadContainer() {
   auto known = YarnClusterFromText(cluster);
   if (!known.ok()) return Annotate(known.error(), kClusterVariable);
   container.cluster = *std::move(known);
+  container.proxy = AmRmProxyOfNode();
   TRY_ASSIGN(const std::string host, VariableOfContainer("NM_HOST"));
   // Executors get a numeric address, because a static program cannot resolve names. Blocking is harmless here, because
   // nothing else runs yet.
@@ -302,6 +304,7 @@ class Master {
         {.loop = loop_,
          .names = names_,
          .resource_managers = container_.cluster.schedulers,
+         .proxy = container_.proxy,
          .token = container_.token,
          .address = {at.host, at.port, page ? page->url() : ""},
          .page_after_end =
@@ -373,6 +376,7 @@ class Master {
     YarnScheduler scheduler({.loop = loop_,
                              .names = names_,
                              .resource_managers = container_.cluster.schedulers,
+                             .proxy = container_.proxy,
                              .token = container_.token,
                              .address = {container_.host, port, ""},
                              .user = container_.cluster.user,
@@ -404,6 +408,7 @@ class Master {
     YarnScheduler scheduler({.loop = loop_,
                              .names = names_,
                              .resource_managers = container_.cluster.schedulers,
+                             .proxy = container_.proxy,
                              .token = container_.token,
                              .address = {container_.host, -1, ""},
                              .user = container_.cluster.user,

@@ -12,6 +12,9 @@ namespace {
 
 constexpr char kMasterProtocol[] = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB";
 constexpr char kBadRequest[] = "InvalidApplicationMasterRequestException";
+constexpr char kProxyAdvice[] =
+    "; if yarn.nodemanager.amrmproxy.enabled is true on the nodes, set yarn.resourcemanager.scheduler.address in the "
+    "clients' yarn-site.xml to the proxy, such as localhost:8049";
 
 // Converts a failure to the results that all calls of the session share.
 template <class T>
@@ -22,6 +25,13 @@ MasterReply<T> TroubleOf(const RpcFailure& failure, const std::string& context) 
     return AttemptOver{failure.message};
   if (IsFinal(failure)) return AttemptOver{ErrorOf(failure, context).message};
   return ErrorOf(failure, context);
+}
+
+// The ResourceManager refuses a second registration. The AMRMProxy of a federation refuses it only if its contents
+// differ, for example because this process of the attempt has no page.
+bool IsAlreadyRegistered(const RpcFailure& failure) {
+  return (IsException(failure, kBadRequest) && failure.message.find("already registered") != std::string::npos) ||
+         failure.message.find("with a different request body") != std::string::npos;
 }
 
 wire::ResourceRequest ToWire(const ContainerRequest& ask) {
@@ -85,8 +95,10 @@ wire::FinalApplicationStatus ToWire(FinalStatus status) {
 }  // namespace
 
 AmRmSession::AmRmSession(EventLoop& loop, HostResolver& names, std::vector<Endpoint> schedulers, Token token,
-                         RpcLimits limits)
-    : connection_(loop, names, {std::move(schedulers), kMasterProtocol}, std::move(token), limits) {}
+                         RpcLimits limits, std::optional<Endpoint> proxy)
+    : connection_(loop, names, {proxy ? std::vector{*proxy} : schedulers, kMasterProtocol}, std::move(token), limits) {
+  if (proxy) behind_proxy_ = std::move(schedulers);
+}
 
 void AmRmSession::Register(const MasterAddress& address, Done<Registration> done) {
   wire::RegisterApplicationMasterRequest request;
@@ -96,15 +108,20 @@ void AmRmSession::Register(const MasterAddress& address, Done<Registration> done
   using Response = wire::RegisterApplicationMasterResponse;
   const std::string method = "registerApplicationMaster";
   const std::string context = ContextOf(method, connection_);
-  CallTyped<Response>(connection_, method, request, [this, context, done](const TypedReply<Response>& reply) {
+  CallTyped<Response>(connection_, method, request, [this, address, context, done](const TypedReply<Response>& reply) {
     const auto* failure = std::get_if<RpcFailure>(&reply);
-    const bool known = failure && IsException(*failure, kBadRequest) &&
-                       failure->message.find("already registered") != std::string::npos;
+    const bool is_refused = failure && IsException(*failure, "InvalidToken");
+    if (is_refused && !behind_proxy_.empty()) {
+      connection_.Use(std::exchange(behind_proxy_, {}));
+      return Register(address, done);
+    }
+    const bool known = failure && IsAlreadyRegistered(*failure);
     if (failure && !known) {
       auto trouble = TroubleOf<Registration>(*failure, context);
       // An AM can do nothing without a registration, so a lasting refusal of the registration ends the attempt.
       const auto* error = std::get_if<Error>(&trouble);
       if (error && error->code != ErrorCode::kUnavailable) trouble = AttemptOver{error->message};
+      if (is_refused) trouble = AttemptOver{StrCat(failure->message, kProxyAdvice)};
       return done(std::move(trouble));
     }
     last_response_ = 0;

@@ -107,9 +107,11 @@ class AmRmSession {
   using Done = std::function<void(MasterReply<T>)>;
 
   // `schedulers` are the addresses of all ResourceManagers of the cluster, of which one is active. `token` is the
-  // YARN_AM_RM_TOKEN that the AM finds in its container. `loop` and `names` must outlive this object.
+  // YARN_AM_RM_TOKEN that the AM finds in its container. `proxy` is the AMRMProxy of the AM's node (AmRmProxyOf). The
+  // ResourceManagers are called instead if the proxy does not know the token, because a node of a federation leaves
+  // alone the AM of an application that no router has submitted. `loop` and `names` must outlive this object.
   AmRmSession(EventLoop& loop, HostResolver& names, std::vector<Endpoint> schedulers, Token token,
-              RpcLimits limits = {});
+              RpcLimits limits = {}, std::optional<Endpoint> proxy = std::nullopt);
 
   // Returns the ResourceManager of the newest call, or the next one to try.
   const Endpoint& resource_manager() const { return connection_.address(); }
@@ -123,6 +125,8 @@ class AmRmSession {
   void Allocate(const Asked& asked, bool may_renumber, Done<Allocation> done);
 
   RpcConnection connection_;
+  // The ResourceManagers, as long as only the proxy was called; else empty.
+  std::vector<Endpoint> behind_proxy_;
   int32_t last_response_ = 0;
   // True if the last Allocate() got no answer.
   bool unanswered_ = false;

@@ -36,6 +36,10 @@ constexpr Default kDefaults[] = {
     {"yarn.resourcemanager.webapp.https.address", "${yarn.resourcemanager.hostname}:8090", "yarn-default.xml"},
     {"yarn.resourcemanager.ha.enabled", "false", "yarn-default.xml"},
     {"yarn.acl.enable", "false", "yarn-default.xml"},
+    {"yarn.nodemanager.hostname", "0.0.0.0", "yarn-default.xml"},
+    {"yarn.nodemanager.amrmproxy.enabled", "false", "yarn-default.xml"},
+    {"yarn.nodemanager.amrmproxy.address", "0.0.0.0:8049", "yarn-default.xml"},
+    {"yarn.nodemanager.distributed-scheduling.enabled", "false", "yarn-default.xml"},
     {"yarn.resourcemanager.connect.max-wait.ms", "900000", "yarn-default.xml"},
     {"yarn.resourcemanager.connect.retry-interval.ms", "30000", "yarn-default.xml"},
 };
@@ -43,6 +47,7 @@ constexpr int kClientPort = 8032;     // YarnConfiguration.DEFAULT_RM_PORT
 constexpr int kSchedulerPort = 8030;  // YarnConfiguration.DEFAULT_RM_SCHEDULER_PORT
 constexpr int kRmHttpPort = 8088;     // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
 constexpr int kRmHttpsPort = 8090;    // YarnConfiguration.DEFAULT_RM_WEBAPP_HTTPS_PORT
+constexpr int kAmRmProxyPort = 8049;  // YarnConfiguration.DEFAULT_AMRM_PROXY_PORT
 constexpr int kNameNodePort = 8020;   // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
 constexpr int kHdfsHttpPort = 9870;   // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
 constexpr int kHdfsHttpsPort = 9871;  // HdfsClientConfigKeys.DFS_NAMENODE_HTTPS_PORT_DEFAULT
@@ -234,6 +239,17 @@ Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& s
     all.push_back(std::move(manager));
   }
   return all;
+}
+
+Result<std::optional<Endpoint>> AmRmProxyOf(const SiteConfiguration& node) {
+  // Distributed scheduling needs the proxy, so a NodeManager starts it for either key.
+  for (const char* key : {"yarn.nodemanager.amrmproxy.enabled", "yarn.nodemanager.distributed-scheduling.enabled"}) {
+    TRY_ASSIGN(const bool has_proxy, node.Bool(key));
+    if (!has_proxy) continue;
+    TRY_ASSIGN(const Endpoint proxy, node.Address("yarn.nodemanager.amrmproxy.address", kAmRmProxyPort));
+    return std::optional(proxy);
+  }
+  return std::optional<Endpoint>();
 }
 
 namespace {

@@ -76,6 +76,10 @@ struct ResourceManager {
 Result<bool> IsHttpsOnly(const SiteConfiguration& site, const std::string& key);
 Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& site);
 
+// Returns the address of the AMRMProxy that a NodeManager with these site files runs. Such a node replaces the token of
+// an AM, so that its AMs can call only this server. nullopt: the node has none.
+Result<std::optional<Endpoint>> AmRmProxyOf(const SiteConfiguration& node);
+
 // An HDFS, and its NameNodes in the order in which to try them.
 struct HdfsAddresses {
   // The host and port of the NameNode, or the logical name of several NameNodes (dfs.nameservices) with port -1.

@@ -166,6 +166,12 @@ RpcConnection::~RpcConnection() {
   if (frames_) frames_->Close();
 }
 
+void RpcConnection::Use(std::vector<Endpoint> addresses) {
+  CHECK(stage_ == Stage::kIdle && !addresses.empty());
+  server_.addresses = std::move(addresses);
+  current_ = 0;
+}
+
 void RpcConnection::Call(const std::string& method, std::string request, OnReply done) {
   if (request.size() > kLongestRequest) {
     return PostReply(std::move(done), RpcFailure{RpcFailure::Kind::kProtocolError, "",

@@ -121,6 +121,8 @@ class RpcConnection {
 
   // Sets the identity for the next connect. An open connection keeps its identity.
   void Use(RpcIdentity identity) { identity_ = std::move(identity); }
+  // Sets the servers for the next connect. Call it only after a failure that ended the connection.
+  void Use(std::vector<Endpoint> addresses);
 
   // Makes a call. `request` contains the bytes of the request message. A call that gets no answer within its limit
   // closes the connection.
@@ -155,7 +157,7 @@ class RpcConnection {
 
   EventLoop& loop_;
   HostResolver& names_;
-  const RpcServer server_;
+  RpcServer server_;
   size_t current_ = 0;  // index in RpcServer::addresses
   RpcIdentity identity_;
   const RpcLimits limits_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/default_fs.h"
 #include "runtime/hadoop/trust_store.h"
@@ -382,6 +383,16 @@ Result<Properties> ReadSites(const SiteFiles& files) {
 }
 
 }  // namespace
+
+std::optional<Endpoint> AmRmProxyOfNode() {
+  if (!IsConfigurationSet()) return std::nullopt;
+  const auto sites = ReadSites({});
+  const auto proxy = sites.ok() ? hadoop::AmRmProxyOf(hadoop::SiteConfiguration(*sites, Variable))
+                                : Result<std::optional<Endpoint>>(sites.error());
+  if (proxy.ok()) return *proxy;
+  LogWarn(StrCat("the node's site files do not say whether it has an AMRMProxy: ", proxy.error().message));
+  return std::nullopt;
+}
 
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   TRY_ASSIGN(const Properties sites, ReadSites(files));

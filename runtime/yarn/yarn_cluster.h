@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,10 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: 
 // `trust`.
 std::string NoteOf(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromNote(const std::string& note);  // kInvalid: not from NoteOf()
+
+// Returns the AMRMProxy of the node on which this container runs, by the site files that the node passes to containers
+// in $HADOOP_CONF_DIR. nullopt: the node has none, or passes no site files. Site files that cannot be used are logged.
+std::optional<Endpoint> AmRmProxyOfNode();
 
 // Returns whether the NameNodes' web servers have HTTPS.
 bool HasHttps(const YarnCluster& cluster);

@@ -100,7 +100,7 @@ YarnScheduler::YarnScheduler(YarnSchedulerInputs side)
     : loop_(side.loop),
       side_(std::move(side)),
       session_(loop_, side_.names, side_.resource_managers, side_.earlier.rm_token.value_or(side_.token),
-               LimitsFor(side_.am_lease)),
+               LimitsFor(side_.am_lease), side_.proxy),
       nodes_(loop_, side_.names,
              {.started =
                   [this](const hadoop::ContainerId& id) {

@@ -63,6 +63,7 @@ struct YarnSchedulerInputs {
   HostResolver& names;
   // The ResourceManagers' addresses for AMs. Of several ResourceManagers one is active.
   std::vector<Endpoint> resource_managers;
+  std::optional<Endpoint> proxy = {};  // AmRmSession: `proxy`
   hadoop::Token token;        // kind: YARN_AM_RM_TOKEN
   hadoop::MasterAddress address;
   // Page to which the ResourceManager redirects browsers once the job has ended. Empty: its own page.

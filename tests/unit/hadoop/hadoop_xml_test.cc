@@ -132,6 +132,24 @@ TEST_F(HadoopXmlTest, EachOfSeveralResourceManagersHasItsOwnAddresses) {
   EXPECT_EQ(ToString(managers->at(1).scheduler), "b:8030");
 }
 
+TEST_F(HadoopXmlTest, ANodeHasAnAmRmProxyIfItsSiteFilesEnableItOrDistributedScheduling) {
+  const auto proxy_with = [&](const std::string& settings) {
+    Write("yarn-site.xml", settings);
+    const auto proxy = AmRmProxyOf(*Read());
+    if (!proxy.ok()) return proxy.error().message;
+    return *proxy ? ToString(**proxy) : "none";
+  };
+  const std::string enabled = Set("yarn.nodemanager.amrmproxy.enabled", "true");
+  EXPECT_EQ(proxy_with(Set("yarn.nodemanager.amrmproxy.address", "n1:8049")), "none");
+  EXPECT_EQ(proxy_with(enabled), "127.0.0.1:8049");
+  EXPECT_EQ(proxy_with(Set("yarn.nodemanager.distributed-scheduling.enabled", "true")), "127.0.0.1:8049");
+  EXPECT_EQ(proxy_with(enabled + Set("yarn.nodemanager.hostname", "n1") +
+                       Set("yarn.nodemanager.amrmproxy.address", "${yarn.nodemanager.hostname}:1234")),
+            "n1:1234");
+  EXPECT_EQ(proxy_with(enabled + Set("yarn.nodemanager.amrmproxy.address", "n1:0")),
+            Path("yarn-site.xml") + ":3: yarn.nodemanager.amrmproxy.address is \"n1:0\", expected host:port");
+}
+
 TEST_F(HadoopXmlTest, AnAddressWithoutAValidPortIsRefused) {
   Write("yarn-site.xml", Set("yarn.resourcemanager.address", "rm:0") + Set("x", "rm:http") + Set("y", ":1"));
   EXPECT_EQ(ResourceManagers(*Read()).error().message,

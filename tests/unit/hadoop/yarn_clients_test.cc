@@ -426,6 +426,32 @@ TEST_F(AmRmSessionTest, AnUnknownAttemptOrAnOldTokenIsReportedAsAnEndedAttempt) 
   AmRmSession stale(loop, names, {{"127.0.0.1", server.port()}}, Token{"an identifier", "old", "", ""});
   const auto reply = Await<MasterReply<Allocation>>([&](auto done) { stale.Allocate({}, done); });
   EXPECT_EQ(std::get<AttemptOver>(reply).reason, "Invalid AMRMToken");
+  const auto refused = Await<MasterReply<Registration>>([&](auto done) { stale.Register({}, done); });
+  EXPECT_THAT(std::get<AttemptOver>(refused).reason, HasSubstr("yarn.nodemanager.amrmproxy.enabled"));
+}
+
+TEST_F(AmRmSessionTest, AMasterCallsTheProxyOfItsNodeAndTheResourceManagerOnlyIfTheProxyDoesNotKnowItsToken) {
+  FakeRpcServer proxy(loop, kMasterToken);
+  proxy.on_call = [&](const Call& call) { proxy.Succeed(call, wire::RegisterApplicationMasterResponse()); };
+  server.on_call = [&](const Call& call) { server.Succeed(call, wire::RegisterApplicationMasterResponse()); };
+  const auto is_registered = [&] {
+    AmRmSession proxied(loop, names, {{"127.0.0.1", server.port()}}, kMasterToken, {},
+                        Endpoint{"127.0.0.1", proxy.port()});
+    const auto reply = Await<MasterReply<Registration>>([&](auto done) { proxied.Register({}, done); });
+    return std::holds_alternative<Registration>(reply);
+  };
+  EXPECT_TRUE(is_registered());
+  EXPECT_EQ(std::pair(proxy.calls.size(), server.calls.size()), std::pair(size_t{1}, size_t{0}));
+  proxy.TakeOnly({"another identifier", "another", "", ""});
+  EXPECT_TRUE(is_registered());
+  EXPECT_EQ(std::pair(proxy.calls.size(), server.calls.size()), std::pair(size_t{1}, size_t{1}));
+  server.TakeOnly({"another identifier", "another", "", ""});
+  EXPECT_FALSE(is_registered());
+}
+
+TEST_F(AmRmSessionTest, AMasterThatIsRefusedBecauseItRegisteredOtherwiseBeforeCountsAsRegistered) {
+  Play(server, {Refuse("YarnException", "AM should not call registerApplicationMaster with a different request body")});
+  EXPECT_TRUE(std::get<Registration>(Register()).was_registered);
 }
 
 TEST_F(AmRmSessionTest, OnlyAPermanentRejectionEndsTheMasterAttempt) {

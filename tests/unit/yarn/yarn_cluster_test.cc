@@ -332,6 +332,16 @@ TEST_F(YarnConfiguredTest, YarnConfDirIsReadAfterHadoopConfDirOrInItsPlace) {
   unsetenv(kYarnConfigurationVariable);
 }
 
+TEST_F(YarnConfiguredTest, AContainerFindsTheAmRmProxyOfItsNodeInTheSiteFilesThatTheNodePasses) {
+  EXPECT_FALSE(AmRmProxyOfNode());
+  Write("conf/yarn-site.xml", Set("yarn.nodemanager.amrmproxy.enabled", "true"));
+  EXPECT_EQ(ToString(*AmRmProxyOfNode()), "127.0.0.1:8049");
+  Write("conf/yarn-site.xml", Set("yarn.nodemanager.amrmproxy.enabled", "maybe"));
+  EXPECT_FALSE(AmRmProxyOfNode());
+  unsetenv(kConfigurationVariable);
+  EXPECT_FALSE(AmRmProxyOfNode());
+}
+
 TEST_F(YarnConfiguredTest, SiteFilesOfAJobCannotOverrideValuesMarkedFinal) {
   Write("conf/yarn-site.xml", Set("yarn.resourcemanager.hostname", "conf", "<final>true</final>"));
   EXPECT_EQ(Of(SiteFiles{.yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"))}), "conf:8032 conf:9000");
