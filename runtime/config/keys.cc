@@ -233,6 +233,7 @@ constexpr Key kKeys[] = {
     {"tony.yarn.keytab", kText, "", kYarn, "keytab of the job's user, with which the application master renews its tokens on a cluster with Kerberos; it reaches the application master in its container's credentials"},
     {"tony.yarn.modify-acl", kText, "", kYarn, "users and groups, besides the owner, that may end the job in YARN: USER,... GROUP,... or *"},
     {"tony.yarn.priority", kNumber, "0", kYarn, "the application's priority in its queue, at most the cluster's highest; applications with a higher priority go first"},
+    {"tony.yarn.programs", kText, "", kYarn, "folder of HDFS for TonY's own programs, such as hdfs:///apps/tony, instead of one in the user's home folder; it, its parents and its files have to belong to the user or to the owner of HDFS's root folder, and be open to everybody"},
     {"tony.yarn.queue", kText, "default", kYarn, "YARN queue"},
     {"tony.yarn.view-acl", kText, "", kYarn, "users and groups, besides the owner, that may see the job and its logs in YARN: USER,... GROUP,... or *"},
 

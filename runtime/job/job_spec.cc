@@ -200,6 +200,7 @@ void Fields(auto& io, Is<YarnSpec> auto& yarn) {
   io.IfSet("other_name_nodes", yarn.other_name_nodes);
   io.IfSet("keytab", yarn.keytab);
   io.IfSet("portal_url", yarn.portal_url);
+  io.IfSet("programs", yarn.programs);
   io.IfSet("view_acl", yarn.view_acl);
 }
 

@@ -26,6 +26,7 @@ namespace tony {
 
 inline constexpr char kKeytabKey[] = "tony.yarn.keytab";
 inline constexpr char kOtherNameNodesKey[] = "tony.other.namenodes";
+inline constexpr char kProgramsKey[] = "tony.yarn.programs";
 inline constexpr std::string_view kStartupTimeoutKey = "tony.am.startup-timeout";
 
 // The beginning of the verdict on a job whose AM started too late. On a cluster, the application's diagnostics contain
@@ -304,6 +305,8 @@ struct YarnSpec {
   std::vector<std::string> other_name_nodes;
   // The path of the keytab that the AM gets, on the machine of the submit. Empty: none.
   std::string keytab;
+  // The folder of HDFS for TonY's own programs, e.g. "hdfs:///apps/tony". Empty: a folder in the user's home folder.
+  std::string programs;
   // The address of TonY's portal, e.g. "https://portal.example.org:19886". YARN links a finished application to the
   // portal. Empty: YARN links it to the ResourceManager's own page of the application.
   std::string portal_url;

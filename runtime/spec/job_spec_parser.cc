@@ -4,6 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/keys.h"
+#include "runtime/job/hdfs_place.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/users.h"
@@ -144,6 +145,9 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, const std::filesystem::
   yarn.other_name_nodes = values.List(kOtherNameNodesKey);
   TRY_ASSIGN(yarn.keytab, YarnText(values, kKeytabKey));
   if (!yarn.keytab.empty()) yarn.keytab = AbsolutePath(yarn.keytab, directory);
+  TRY_ASSIGN(yarn.programs, YarnText(values, kProgramsKey));
+  if (!yarn.programs.empty() && !ParseHdfsPlace(yarn.programs).ok())
+    return values.Bad(kProgramsKey, "expected a folder of HDFS, such as hdfs:///apps/tony");
   TRY_ASSIGN(yarn.portal_url, PortalUrl(values));
   if (!single_task && values.Has("tony.am.memory")) {
     TRY_ASSIGN(yarn.am_memory_mb, values.MemoryMb("tony.am.memory"));

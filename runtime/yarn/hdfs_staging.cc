@@ -33,7 +33,9 @@ constexpr std::string_view kPacked = ".tar.gz";
 constexpr int kOwnersAlone = 0700;
 // Others may enter the folder of programs, and cannot list it.
 constexpr int kForPrograms = 0711;
-constexpr int kOthersMayEnter = 01;
+constexpr int kOthersMayEnter = 01, kOthersMayRead = 04, kOthersMayWrite = 022, kSticky = 01000;
+constexpr int kShared = 0755;
+constexpr int64_t kReadAtOnce = 1 << 20;
 // An upload is retried if its connection breaks. A DataNode that refuses the bytes also closes the connection,
 // sometimes before its reason is read.
 constexpr int kMostTries = 3;
@@ -70,6 +72,9 @@ class Sending {
 
   Status PrepareFolder();
   Status LetOthersEnter();
+  Status PrepareSharedFolder();
+  Status CheckShared(const std::string& path, const HdfsEntry& entry) const;
+  Status CheckContent(const HdfsSource& source, const std::string& path, const HdfsEntry& entry);
   Result<LocalResource> Send(const HdfsSource& source);
 
  private:
@@ -97,6 +102,8 @@ class Sending {
   const HdfsStore& store_;
   const StageWatch& watch_;
   LocalResource::Visibility visibility_ = LocalResource::Visibility::kPrivate;
+  // The owner of HDFS's root folder, which is usually the user as whom the NameNode runs. Set for shared programs.
+  std::string administrator_;
   StageMeter meter_;
   EventLoop loop_;
   const std::unique_ptr<hadoop::Hdfs> hdfs_;
@@ -104,12 +111,63 @@ class Sending {
                                                            [this] { loop_.Post([this] { loop_.Stop(); }); }};
 };
 
+bool IsShared(const HdfsStore& store) { return store.use == HdfsStore::Use::kSharedPrograms; }
+
 Status Sending::PrepareFolder() {
-  const int permission = store_.is_for_programs ? kForPrograms : kOwnersAlone;
+  if (IsShared(store_)) return PrepareSharedFolder();
+  const bool is_for_programs = store_.use == HdfsStore::Use::kOwnPrograms;
+  const int permission = is_for_programs ? kForPrograms : kOwnersAlone;
   TRY(Await<Status>([&](auto done) { return hdfs_->MakeFolders(store_.folder, permission, done); }));
   TRY_ASSIGN(const HdfsEntry folder, Look(store_.folder));
   if (folder.permission != permission) TRY(SetPermission(store_.folder, permission));
-  return store_.is_for_programs ? LetOthersEnter() : Ok();
+  return is_for_programs ? LetOthersEnter() : Ok();
+}
+
+Status Sending::PrepareSharedFolder() {
+  const auto known = Look(store_.folder);
+  if (!known.ok()) {
+    if (known.error().code != ErrorCode::kNotFound) return known.error();
+    TRY(Await<Status>([&](auto done) { return hdfs_->MakeFolders(store_.folder, kShared, done); }));
+  }
+  TRY_ASSIGN(const HdfsEntry root, Look("/"));
+  administrator_ = root.owner;
+  for (fs::path folder = store_.folder;; folder = folder.parent_path()) {
+    TRY_ASSIGN(const HdfsEntry entry, Look(folder.string()));
+    TRY(CheckShared(folder.string(), entry));
+    if (folder == folder.root_path()) break;
+  }
+  visibility_ = LocalResource::Visibility::kPublic;
+  return Ok();
+}
+
+// Returns kNotPermitted if another user could replace the folder or file, or if not everybody can use it. In a
+// sticky folder, users cannot replace the entries of other users.
+Status Sending::CheckShared(const std::string& path, const HdfsEntry& entry) const {
+  const std::string& user = store_.hdfs.user;
+  if (entry.owner != user && entry.owner != administrator_)
+    return NotPermittedError(path, " belongs to user ", entry.owner, "; expected ", user, " or ", administrator_,
+                             ", the owner of HDFS's root folder");
+  const bool is_sticky = (entry.permission & kSticky) != 0 && path != store_.folder;
+  if ((entry.permission & kOthersMayWrite) != 0 && !is_sticky)
+    return NotPermittedError("others than ", entry.owner, " may write to ", path, ": hdfs dfs -chmod go-w ", path);
+  const int needed = entry.is_folder ? kOthersMayEnter : kOthersMayRead;
+  if ((entry.permission & needed) == 0)
+    return NotPermittedError("not everybody may use ", path, ": hdfs dfs -chmod o+", entry.is_folder ? "x " : "r ",
+                             path);
+  return Ok();
+}
+
+// Returns kInvalid if a shared program is not the one that its name identifies.
+Status Sending::CheckContent(const HdfsSource& source, const std::string& path, const HdfsEntry& entry) {
+  Sha256 hash;
+  for (int64_t at = 0; at < entry.length; at += kReadAtOnce) {
+    TRY_ASSIGN(const std::string bytes, Await<Result<std::string>>([&](auto done) {
+                 return hdfs_->Read(path, at, std::min(kReadAtOnce, entry.length - at), done);
+               }));
+    hash.Update(bytes);
+  }
+  if (source.name.starts_with(hash.Hex())) return Ok();
+  return InvalidError(path, " is not the program that its name says; its owner ", entry.owner, " has to remove it");
 }
 
 // Lets others enter the parent folder, which is the user's own folder for TonY. Its other folders are private. Then
@@ -182,7 +240,7 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   Result<bool> put = false;
   for (int tries = 1; tries <= kMostTries; ++tries) {
     put = Await<Result<bool>>([&](auto done) {
-      const int permission = store_.is_for_programs ? 0644 : 0600;
+      const int permission = store_.use == HdfsStore::Use::kFiles ? 0600 : 0644;
       return PutCompleteFile(*hdfs_, path, {.file = part, .on_moved = on_moved}, how, permission, done, check_unchanged);
     });
     if (put.ok() || put.error().code != ErrorCode::kUnavailable) break;
@@ -207,10 +265,20 @@ Result<LocalResource> Sending::Send(const HdfsSource& source) {
   // The length of a folder's archive is not compared. Only packing it again would give the length, and another
   // release of zlib may give another length.
   const bool is_right = entry.ok() && !entry->is_folder && (is_folder || entry->length == info.st_size);
-  if (!is_right) {
-    TRY(Upload(source, path, is_folder, entry.ok() ? HdfsRename::kOverwrite : HdfsRename::kIfNew));
+  // A shared program is never replaced, because jobs of other users may need it.
+  if (IsShared(store_) ? !entry.ok() : !is_right) {
+    const Status sent = Upload(source, path, is_folder, entry.ok() ? HdfsRename::kOverwrite : HdfsRename::kIfNew);
+    if (!sent.ok() && sent.error().code == ErrorCode::kNotPermitted && IsShared(store_))
+      return NotPermittedError(sent.error().message, "; the owner of the folder has to run: hdfs dfs -put ",
+                               source.path.string(), " ", path);
+    TRY(sent);
     entry = Look(path);
     if (!entry.ok()) return entry.error();
+  }
+  if (IsShared(store_)) {
+    TRY(CheckShared(path, *entry));
+    const bool is_own = entry->owner == store_.hdfs.user && entry->length == info.st_size;
+    if (!is_own) TRY(CheckContent(source, path, *entry));
   }
   return LocalResource{.scheme = "hdfs",
                        .host = store_.name_node.host,

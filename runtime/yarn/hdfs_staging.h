@@ -7,7 +7,8 @@
 //
 // Our programs have a folder of their own, which others may enter, because they hold no secret. If others may also
 // enter its parents, the programs are public resources of YARN: a node fetches them with its own identity, even when
-// the job's tokens have ended, and keeps them for all users.
+// the job's tokens have ended, and keeps them for all users. Users may share one such folder (kSharedPrograms). Only
+// the user and the owner of HDFS's root folder may be able to change the folder, its parents and these programs.
 //
 // A name identifies its content, so an existing file is not sent again. A file gets its name only when it is complete,
 // and is never changed after that: a node refuses a file if its modification time is not the one that the job was
@@ -34,7 +35,7 @@ struct HdfsStore {
   hadoop::Hdfs::Options hdfs;
   Endpoint name_node;  // address that the cluster's programs use
   std::string folder;  // "/user/eve/.tony/staged"; created with its parents
-  bool is_for_programs = false;
+  enum class Use { kFiles, kOwnPrograms, kSharedPrograms } use = Use::kFiles;
   // A local folder for the archive of a folder while the archive is sent.
   std::filesystem::path scratch;
 };
@@ -62,8 +63,8 @@ Result<HdfsFiles> HdfsFilesFromJson(std::string_view json);
 // Uploads the sources that are missing, and blocks until all are in HDFS. Call it on any thread that has no loop of its
 // own. `watch` is called on this thread. If a stop is requested, the current upload is cut off. Errors name source and
 // place. kInvalid: a source cannot be read. kUnavailable: a source changed while it was read, HDFS cannot be reached,
-// or `watch.stop` was requested. kNotPermitted: the folder belongs to another user. kCannotWrite: quota, full disks, or
-// the scratch folder. A failure leaves only complete files.
+// or `watch.stop` was requested. kNotPermitted: the folder belongs to another user, or shared programs are not safe.
+// kCannotWrite: quota, full disks, or the scratch folder. A failure leaves only complete files.
 Result<HdfsFiles> SendToHdfs(const HdfsStore& store, const std::vector<HdfsSource>& sources, const StageWatch& watch);
 
 }  // namespace tony

@@ -292,11 +292,19 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
                   .name_node = cluster.name_node,
                   .folder = StagedFolder(cluster),
                   .scratch = home};
+  // Shared programs are sent first, so that a folder that is refused is reported before anything else is uploaded.
+  HdfsStore of_programs = store;
+  of_programs.folder = PlacesIn(cluster).programs;
+  of_programs.use = HdfsStore::Use::kOwnPrograms;
+  const std::string& shared = job.spec.yarn.programs;
+  if (!shared.empty()) {
+    TRY_ASSIGN(of_programs.folder, Annotate(PathInHdfs(cluster, shared), kProgramsKey));
+    of_programs.use = HdfsStore::Use::kSharedPrograms;
+  }
+  auto programs = SendToHdfs(of_programs, {executor, master}, watch);
+  if (!programs.ok()) return shared.empty() ? programs : Annotate(std::move(programs), kProgramsKey);
   TRY_ASSIGN(HdfsFiles files, SendToHdfs(store, sources, watch));
-  store.folder = PlacesIn(cluster).programs;
-  store.is_for_programs = true;
-  TRY_ASSIGN(HdfsFiles programs, SendToHdfs(store, {executor, master}, watch));
-  files.merge(programs);
+  files.merge(*programs);
   for (const auto& [key, file] : job.staged.remote) files[key] = ResourceOf(cluster, file);
   return files;
 }

@@ -136,7 +136,8 @@ void AddFile(const FileSpec& file, const std::string& whom, PlannedSteps& steps)
 Status AddShipped(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& steps) {
   const std::string hdfs = StrCat("hdfs://", HdfsAuthority(cluster.name_node));
   const HdfsPlaces places = PlacesIn(cluster);
-  steps.push_back({"shipped", StrCat("programs to ", hdfs, places.programs, ", and files to ", places.staged,
+  const std::string programs = spec.yarn.programs.empty() ? hdfs + places.programs : spec.yarn.programs;
+  steps.push_back({"shipped", StrCat("programs to ", programs, ", and files to ", places.staged,
                                      ", where each one is stored once, under the hash of its content:")});
   TRY(AddProgram("tony-yarn-am.tar.gz", steps));
   TRY(AddProgram("tony-executor", steps));

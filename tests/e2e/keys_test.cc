@@ -182,6 +182,7 @@ hadoop
   tony.yarn.gang-hold=5 | /yarn/gang_hold_ms=5
   tony.yarn.keytab=/k | /yarn/keytab="/k"
   tony.yarn.modify-acl=ann | /yarn/modify_acl="ann"
+  tony.yarn.programs=hdfs:///apps/tony | /yarn/programs="hdfs:///apps/tony"
   tony.yarn.priority=5 | /yarn/priority=5
   tony.yarn.queue=ml | /yarn/queue="ml"
   tony.yarn.view-acl=ann | /yarn/view_acl="ann"

@@ -3,6 +3,7 @@ follow a job push fresh tokens, and a job without valid tokens waits for them.""
 
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from datetime import datetime, timezone
 
 import common
-from common import (CLUSTER, WORK, begin, end, jobs_in_hdfs, must, nothing_is_left_of, parent_of, site, status, submit,
+from common import (CLUSTER, WORK, begin, end, hdfs, jobs_in_hdfs, must, nothing_is_left_of, parent_of, site, status, submit,
                     ticket_of, tony, until)
 from scenarios_kerberos import USE_TOKEN, refused, succeeds
 from token_file import write_new
@@ -19,6 +20,7 @@ from scenarios_takeover import alive, attempts, kill_leader, leads, masters
 RENEWED = int(site("dfs.namenode.delegation.token.renew-interval")) / 1000  # seconds; the life without renewal
 LONGEST = int(site("dfs.namenode.delegation.token.max-lifetime")) / 1000  # seconds
 ONE = ("-conf", "tony.worker.instances=1")
+SHARED = "/apps/tony"
 WAIT = f"while [ ! -e {WORK}/go ]; do sleep 0.1; done"
 
 NOTICE = WORK / "notice"
@@ -104,9 +106,9 @@ def forget_programs():
             shutil.rmtree(found)
 
 
-def a_container_of_the_master_dies_after_the_first_tokens_have_ended():
+def outlives_its_first_tokens(*words):
     """YARN starts the next AM container with the tokens of the submit, which only a node's own identity can replace."""
-    client, job = begin("-executes", WAIT, "-conf", "tony.worker.instances=2")
+    client, job = begin("-executes", WAIT, "-conf", "tony.worker.instances=2", *words)
     before = all_run(job)
     time.sleep(1.2 * LONGEST)
     forget_programs()
@@ -118,6 +120,22 @@ def a_container_of_the_master_dies_after_the_first_tokens_have_ended():
     code, text = end(client)
     must(code == 0, code, text)
     nothing_is_left_of(job)
+
+
+def a_container_of_the_master_dies_after_the_first_tokens_have_ended():
+    outlives_its_first_tokens()
+
+
+def a_master_with_shared_programs_outlives_its_tokens_although_nobody_else_may_enter_the_home_folder():
+    """The administrator of HDFS, nn, has TonY's programs in a folder of all users."""
+    shared = ("-conf", f"tony.yarn.programs=hdfs://{SHARED}")
+    succeeds(submit("-executes", "true", *ONE, *shared))  # by a superuser of HDFS
+    names = json.loads(hdfs("GET", SHARED, op="LISTSTATUS"))["FileStatuses"]["FileStatus"]
+    for path in (*(f"{SHARED}/{entry['pathSuffix']}" for entry in names), SHARED, pathlib.PurePath(SHARED).parent):
+        hdfs("PUT", str(path), op="SETOWNER", owner="nn")
+    hdfs("PUT", "/user/bob", op="SETPERMISSION", permission="700")
+    common.acting.update(ticket_of("bob"))
+    outlives_its_first_tokens(*shared)
 
 
 def a_job_whose_tokens_have_ended_waits_for_fresh_ones():
@@ -239,6 +257,7 @@ def tokens_of_a_launcher_are_renewed_and_not_cancelled_and_refused_after_their_e
 TOGETHER = [tokens_of_a_launcher_are_renewed_and_not_cancelled_and_refused_after_their_end,
             a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master,
             a_container_of_the_master_dies_after_the_first_tokens_have_ended,
+            a_master_with_shared_programs_outlives_its_tokens_although_nobody_else_may_enter_the_home_folder,
             a_job_whose_tokens_have_ended_waits_for_fresh_ones,
             a_follower_that_comes_late_pushes_tokens_to_a_job_that_waits,
             tokens_reach_a_master_that_does_not_answer_through_the_job_folder,

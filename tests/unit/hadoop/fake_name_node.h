@@ -26,6 +26,8 @@ class FakeNameNode {
 
   std::map<std::string, std::string> files;
   std::map<std::string, std::string> folders;  // permissions as sent, by path
+  std::map<std::string, std::string> owners;   // by path; others belong to eve
+  std::string permission_of_files = "640";
   // Values as sent, by path and name.
   std::map<std::string, std::map<std::string, std::string>> xattrs;
   std::set<std::string> unreadable;  // files that CHECKACCESS refuses
@@ -39,6 +41,7 @@ class FakeNameNode {
   std::string start_after = "startafter";
   // Answers with status 307, as a NameNode that does not know `noredirect`.
   bool redirects_by_status = false;
+  bool refuses_create = false;
   // CREATE is refused. A body of more than one byte closes the connection instead.
   bool is_over_quota = false;
   std::optional<ServedAnswer> answers_all;
@@ -105,9 +108,9 @@ class FakeNameNode {
     if (op == "RENAME") return Rename(path, query["destination"], query["renameoptions"]);
     if (op == "DELETE") return Answered(200, files.erase(path) != 0 ? "{\"boolean\":true}" : "{\"boolean\":false}");
     if (op == "GETFILESTATUS") {
-      if (folders.count(path)) return Answered(200, StrCat("{\"FileStatus\":", FolderJson(folders[path]), "}"));
+      if (folders.count(path)) return Answered(200, StrCat("{\"FileStatus\":", FolderJson(path), "}"));
       if (!files.count(path)) return Missing(path);
-      return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", files[path].size()), "}"));
+      return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", files[path].size(), "FILE", OwnerOf(path)), "}"));
     }
     if (op == "CHECKACCESS") return CheckAccess(path, query["fsaction"]);
     if (op == "LISTSTATUS_BATCH") return List(path, query[start_after]);
@@ -127,18 +130,23 @@ class FakeNameNode {
   static ServedAnswer Missing(const std::string& path) {
     return Refused(404, "FileNotFoundException", StrCat("File does not exist: ", path));
   }
-  static std::string StatusJson(std::string_view name, size_t length, std::string_view type = "FILE") {
+  std::string OwnerOf(const std::string& path) const { return owners.count(path) ? owners.at(path) : "eve"; }
+  std::string StatusJson(std::string_view name, size_t length, std::string_view type,
+                         const std::string& owner = "eve") const {
     return StrCat(
         "{\"accessTime\":1,\"blockSize\":134217728,\"childrenNum\":0,\"fileId\":16387,\"group\":\"supergroup\","
         "\"length\":",
-        length, ",\"modificationTime\":1700000000123,\"owner\":\"eve\",\"pathSuffix\":\"", name,
-        "\",\"permission\":\"640\",\"replication\":1,\"storagePolicy\":0,\"type\":\"", type, "\"}");
+        length, ",\"modificationTime\":1700000000123,\"owner\":\"", owner, "\",\"pathSuffix\":\"", name,
+        "\",\"permission\":\"", permission_of_files,
+        "\",\"replication\":1,\"storagePolicy\":0,\"type\":\"", type, "\"}");
   }
-  static std::string FolderJson(std::string_view permission) {
-    return StrCat("{\"group\":\"supergroup\",\"length\":0,\"modificationTime\":1700000000123,\"owner\":\"eve\",",
-                  "\"pathSuffix\":\"\",\"permission\":\"", permission, "\",\"type\":\"DIRECTORY\"}");
+  std::string FolderJson(const std::string& path) const {
+    return StrCat("{\"group\":\"supergroup\",\"length\":0,\"modificationTime\":1700000000123,\"owner\":\"",
+                  OwnerOf(path), "\",\"pathSuffix\":\"\",\"permission\":\"", folders.at(path),
+                  "\",\"type\":\"DIRECTORY\"}");
   }
   ServedAnswer Create(const std::string& path, std::map<std::string, std::string>& query, const std::string& body) {
+    if (refuses_create) return Refused(403, "AccessControlException", "Permission denied: user=eve, access=WRITE");
     if (query["overwrite"] != "true" && files.count(path)) {
       return Refused(403, "FileAlreadyExistsException", StrCat(path, " for client 127.0.0.1 already exists"));
     }

@@ -193,7 +193,7 @@ class ProgramsStagingTest : public HdfsStagingTest {
  protected:
   ProgramsStagingTest() {
     store_.folder = "/user/eve/.tony/programs";
-    store_.is_for_programs = true;
+    store_.use = HdfsStore::Use::kOwnPrograms;
   }
   // Sends a program. `home` and `own` are the permissions of /user/eve and of /user/eve/.tony.
   LocalResource SendProgram(const std::string& home, const std::string& own) {
@@ -223,6 +223,80 @@ TEST_F(ProgramsStagingTest, ProgramsArePublicIfOthersMayEnterTheUsersHome) {
 TEST_F(ProgramsStagingTest, ProgramsArePrivateIfOthersCannotEnterTheUsersHome) {
   EXPECT_EQ(SendProgram("700", "700").visibility, LocalResource::Visibility::kPrivate);
   EXPECT_EQ(Folders()["/user/eve"], "700");
+}
+
+// The administrator of HDFS, hdfs, has the folder /apps/tony, which holds a program.
+class SharedProgramsTest : public HdfsStagingTest {
+ protected:
+  SharedProgramsTest() {
+    store_.folder = "/apps/tony";
+    store_.use = HdfsStore::Use::kSharedPrograms;
+    const fs::path local = Write("local", "program");
+    source_ = Must(FileSource("tony-executor", local));
+    program_ = StrCat("/apps/tony/", source_.name);
+    There([&](auto& node) {
+      node.folders = {{"/", "755"}, {"/apps", "755"}, {"/apps/tony", "755"}};
+      node.owners = {{"/", "hdfs"}, {"/apps", "hdfs"}, {"/apps/tony", "hdfs"}, {program_, "hdfs"}};
+      node.files = {{program_, "program"}};
+      node.permission_of_files = "644";
+      return 0;
+    });
+  }
+  // Makes a change, and returns "public" if the program is a public resource, else why it is refused.
+  std::string SendAfter(const std::function<void(hadoop::FakeNameNode&)>& change) {
+    There([&](auto& node) {
+      change(node);
+      return 0;
+    });
+    const auto sent = Send({source_});
+    if (!sent.ok()) return sent.error().message;
+    return sent->at("tony-executor").visibility == LocalResource::Visibility::kPublic ? "public" : "private";
+  }
+
+  HdfsSource source_;
+  std::string program_;
+};
+
+TEST_F(SharedProgramsTest, AProgramOfTheAdministratorIsUsedAndNotSentAgain) {
+  EXPECT_EQ(SendAfter([](auto&) {}), "public");
+  EXPECT_EQ(Created(), 0);
+  EXPECT_EQ(There([](auto& node) { return node.folders; }).at("/apps/tony"), "755");
+}
+
+TEST_F(SharedProgramsTest, AProgramOfTheUserIsRefusedIfItIsIncomplete) {
+  EXPECT_THAT(SendAfter([&](auto& node) { node.files[program_] = "prog", node.owners.erase(program_); }),
+              HasSubstr("is not the program that its name says"));
+}
+
+TEST_F(SharedProgramsTest, AMissingProgramIsSentIntoAFolderThatTheUserMayWrite) {
+  EXPECT_EQ(SendAfter([](auto& node) { node.files.clear(), node.owners = {{"/", "hdfs"}}; }), "public");
+  EXPECT_THAT(Names(), ElementsAre(program_));
+}
+
+TEST_F(SharedProgramsTest, AMissingProgramInAFolderOfTheAdministratorIsReportedWithTheCommandThatPutsItThere) {
+  EXPECT_THAT(SendAfter([](auto& node) { node.files.clear(), node.refuses_create = true; }),
+              HasSubstr(StrCat("hdfs dfs -put ", source_.path.string(), " ", program_)));
+}
+
+TEST_F(SharedProgramsTest, AProgramThatAThirdUserCouldReplaceIsRefused) {
+  EXPECT_THAT(SendAfter([&](auto& node) { node.files[program_] = "PROGRAM"; }),
+              HasSubstr("is not the program that its name says"));
+  EXPECT_THAT(SendAfter([&](auto& node) { node.permission_of_files = "664"; }), HasSubstr("may write to " + program_));
+  EXPECT_THAT(SendAfter([&](auto& node) { node.owners[program_] = "bob"; }), HasSubstr("belongs to user bob"));
+  EXPECT_THAT(SendAfter([](auto& node) { node.folders["/apps/tony"] = "1777"; }),
+              HasSubstr("may write to /apps/tony"));
+  EXPECT_THAT(SendAfter([](auto& node) { node.folders["/apps/tony"] = "755", node.folders["/apps"] = "777"; }),
+              HasSubstr("may write to /apps:"));
+  EXPECT_THAT(SendAfter([](auto& node) { node.owners["/apps"] = "bob"; }), HasSubstr("/apps belongs to user bob"));
+}
+
+TEST_F(SharedProgramsTest, AStickyFolderAboveTheProgramsMayBeWritableForEverybody) {
+  EXPECT_EQ(SendAfter([](auto& node) { node.folders["/apps"] = "1777"; }), "public");
+}
+
+TEST_F(SharedProgramsTest, ProgramsThatNotEverybodyCanReadAreRefused) {
+  EXPECT_THAT(SendAfter([](auto& node) { node.permission_of_files = "640"; }), HasSubstr("hdfs dfs -chmod o+r"));
+  EXPECT_THAT(SendAfter([](auto& node) { node.folders["/apps"] = "750"; }), HasSubstr("hdfs dfs -chmod o+x /apps"));
 }
 
 TEST_F(HdfsStagingTest, AnHdfsAccessDenialIsQuotedInTheError) {
