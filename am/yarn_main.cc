@@ -200,13 +200,19 @@ PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
 
 // Returns the function for the page's connections; an empty one for plain HTTP. If the ResourceManager's policy for the
 // pages of AMs is LENIENT or STRICT, the NodeManager passes an identity for HTTPS, which names the only client: the
-// proxy in the ResourceManager.
-Result<MakeChannel> ChannelsOfPage(bool must_be_https) {
+// proxy in the ResourceManager. A separate proxy does not have that identity. It reads pages by HTTP, unless the policy
+// is STRICT.
+Result<MakeChannel> ChannelsOfPage(const YarnCluster& cluster) {
   constexpr const char* kStore = "KEYSTORE_FILE_LOCATION";
-  if (std::getenv(kStore) == nullptr) {
-    if (!must_be_https) return MakeChannel();
-    return InvalidError("yarn.resourcemanager.application-https.policy is STRICT, and YARN has passed no keystore (",
-                        kStore, ")");
+  const bool has_other_proxy = WebProxyOf(cluster) != cluster.rm_web;
+  if (std::getenv(kStore) == nullptr || has_other_proxy) {
+    if (!cluster.has_https_masters) return MakeChannel();
+    return InvalidError("yarn.resourcemanager.application-https.policy is STRICT, and ",
+                        has_other_proxy
+                            ? StrCat("the proxy ", cluster.web_proxy,
+                                     " (yarn.web-proxy.address) does not have YARN's certificates: remove that key, or "
+                                     "set the policy to LENIENT")
+                            : StrCat("YARN has passed no keystore (", kStore, ")"));
   }
   std::string files[2];
   for (const auto& [variable, bytes] :
@@ -225,7 +231,7 @@ std::unique_ptr<LivePage> OpenYarnPage(YarnPageParts parts) {
   if (parts.cluster.rm_web.empty()) return nullptr;
   auto listening = Duplicate(parts.listening.get());
   const auto at = listening.ok() ? BoundAddress(*listening) : Result<Endpoint>(listening.error());
-  const auto tls = ChannelsOfPage(parts.cluster.has_https_masters);
+  const auto tls = ChannelsOfPage(parts.cluster);
   if (!at.ok() || !tls.ok()) {
     LogWarn(StrCat("the job has no page: ", (at.ok() ? tls.error() : at.error()).message));
     return nullptr;
