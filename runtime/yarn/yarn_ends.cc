@@ -106,6 +106,13 @@ std::optional<ExitStatus> StatusOf(int exit) {
   return ExitStatus{ExitStatus::Kind::kExited, exit};
 }
 
+// Returns what to do if a node may not execute a program of ours, given the node's words.
+std::string NoExecAdvice(int exit, std::string_view said) {
+  if (exit != kCannotRun || said.find("Permission denied") == std::string_view::npos) return "";
+  return "; if the node's disks for containers (yarn.nodemanager.local-dirs) are mounted noexec, remount them with "
+         "exec";
+}
+
 // Returns the node's reason. Only the AM receives the diagnostics of a container and writes them to its own log, so the
 // command for the whole text shows the AM's log.
 std::string Reason(const hadoop::ContainerStatus& status) {
@@ -124,7 +131,8 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
     exited.status = StatusOf(status.exit_status);
     if (stopped) exited.cls = OutcomeClass::kKilled;
     if (!stopped && (status.exit_status == kCannotRun || status.exit_status == kNoProgram))
-      exited.error = StrCat("the node cannot start the executor: ", Reason(status));
+      exited.error = StrCat("the node cannot start the executor: ", Reason(status),
+                            NoExecAdvice(status.exit_status, status.diagnostics));
     return exited;
   }
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
@@ -328,7 +336,8 @@ std::string MasterFailure(const std::string& diagnostics) {
     const std::string said = NodesWords(line == std::string::npos ? "" : behind_exit.substr(line + 1));
     const ContainerExited exited = ExitedOf({.exit_status = static_cast<int>(*code), .diagnostics = ""}, false);
     const std::string how = exited.status ? ToString(*exited.status) : exited.error;
-    return StrCat(died, how.empty() ? "" : StrCat(": ", how), said.empty() ? "" : ": ", said);
+    return StrCat(died, how.empty() ? "" : StrCat(": ", how), said.empty() ? "" : ": ", said,
+                  NoExecAdvice(static_cast<int>(*code), said));
   }
   std::string due = TextBehind(diagnostics, " due to ");
   due = due.substr(0, due.find(kEnd));

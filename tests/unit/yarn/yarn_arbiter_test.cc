@@ -290,7 +290,8 @@ TEST_F(YarnArbiterTest, TheVerdictAfterTheDeathOfAMasterQuotesTheNodesErrorInOne
   const auto end = arbiter_.UnwrittenEnd(records_);
   ASSERT_TRUE(end.ok() && *end);
   EXPECT_EQ((*end)->verdict->message,
-            "the application master died: exit code 126: bash: ./tony-am/loader: Permission denied");
+            "the application master died: exit code 126: bash: ./tony-am/loader: Permission denied; if the node's "
+            "disks for containers (yarn.nodemanager.local-dirs) are mounted noexec, remount them with exec");
 }
 
 TEST_F(YarnArbiterTest, AJobKilledInYarnEndsAsKilled) {

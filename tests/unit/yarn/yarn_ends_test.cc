@@ -59,12 +59,15 @@ TEST(YarnEndsTest, NegativeYarnExitCodesAreMappedToAnOutcomeClassAndAReason) {
             "the container used more memory than its limit: is running beyond; its limit");
 }
 
+const std::string kNoExec =
+    "; if the node's disks for containers (yarn.nodemanager.local-dirs) are mounted noexec, remount them with exec";
+
 TEST(YarnEndsTest, ExitCodes126And127AreReportedAsAFailureOfTheNodeToStartTheExecutor) {
   EXPECT_EQ(Exited(126, false,
                    "[2026-11-21 07:44:31.200]Exception from container-launch.\nExit code: 126\n"
                    "Last 4096 bytes of stderr :\nbash: ./tony-executor: Permission denied\n")
                 .error,
-            "the node cannot start the executor: exit code 126; bash: ./tony-executor: Permission denied");
+            "the node cannot start the executor: exit code 126; bash: ./tony-executor: Permission denied" + kNoExec);
   EXPECT_EQ(Exited(126, false, "Exception from container-launch").error,
             "the node cannot start the executor: exit code 126");
   EXPECT_EQ(Exited(127).error, "the node cannot start the executor: exit code 127");
@@ -156,7 +159,8 @@ TEST(YarnEndsTest, TheDeathOfAMasterIsReportedInOneLineWithTheNodesReason) {
                  "prelaunch.err :\n/bin/bash: line 1: ./tony/tony-yarn-am: Permission denied\n\n[x]Container exited "
                  "with a non-zero exit code 126. Error file: prelaunch.err.\nLast 4096 bytes of prelaunch.err :\n"
                  "/bin/bash: line 1: ./tony/tony-yarn-am: Permission denied\n\n"),
-            "the application master died: exit code 126: /bin/bash: line 1: ./tony/tony-yarn-am: Permission denied");
+            "the application master died: exit code 126: /bin/bash: line 1: ./tony/tony-yarn-am: Permission denied" +
+                kNoExec);
   EXPECT_EQ(died("2 times in previous 10000 milliseconds", -104,
                  "[x]Container [pid=7,containerID=c] is running 1B beyond the 'PHYSICAL' memory limit. Killing "
                  "container.\nDump of the process-tree for c :\n\t|- PID PPID PGRPID\n\t|- 7 5 7 7 (bash) 0 0\n"),
