@@ -117,7 +117,9 @@ encryption() {
 write_clients_conf() {
   rm -rf "$folder/conf-clients"
   cp -r "$folder/conf" "$folder/conf-clients"
-  sed -i -e 's,\(<name>dfs.namenode.https\?-address[^<]*</name><value>\)[^<]*,\1localhost:1,' \
+  [ -z "$amrmproxy" ] || sed -i "s,\(<name>yarn.resourcemanager.scheduler.address[^<]*</name><value>\)[^<]*,\1127.0.0.2:${port[30]}," \
+    "$folder/conf-clients/yarn-site.xml"
+  [ -z "$no_webhdfs" ] || sed -i -e 's,\(<name>dfs.namenode.https\?-address[^<]*</name><value>\)[^<]*,\1localhost:1,' \
     -e 's,<configuration>,&<property><name>dfs.webhdfs.enabled</name><value>false</value></property>,' \
     "$folder/conf-clients/hdfs-site.xml"
 }
@@ -208,8 +210,30 @@ yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage 99
 yarn.nodemanager.disk-health-checker.min-healthy-disks 0
 yarn.nodemanager.delete.debug-delay-sec 600
 yarn.resourcemanager.application-https.policy ${TONY_HADOOP_AM_HTTPS:-NONE}
+$([ -z "$amrmproxy" ] || amrm_proxy "$3")
+$([ -z "$executor" ] || linux_executor)
+$([ -z "$web_proxy" ] || echo yarn.web-proxy.address "localhost:${port[31]}")
 $([ -z "$https" ] || echo yarn.http.policy HTTPS_ONLY)
 $([ -z "$kerberos" ] || yarn_security)
+END
+}
+
+amrm_proxy() {  # HOST
+  cat <<END
+yarn.nodemanager.amrmproxy.enabled true
+yarn.nodemanager.amrmproxy.address $1:${port[30]}
+END
+}
+
+linux_executor() {
+  cat <<END
+yarn.nodemanager.container-executor.class org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor
+yarn.nodemanager.linux-container-executor.path $executor
+yarn.nodemanager.linux-container-executor.group $(stat -c %G "$executor")
+yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users false
+yarn.nodemanager.resource.memory.enabled true
+yarn.nodemanager.resource.memory.enforced true
+yarn.nodemanager.resource.cpu.enabled true
 END
 }
 

@@ -20,15 +20,16 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+NODES = {"localhost": "node1", "127.0.0.2": "node2"}  # the daemons of the hosts
 LIMIT = float(os.environ.get("TONY_JOBS_LIMIT", "120"))  # seconds; far above any measured time
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
 KERBEROS = (CLUSTER / "kdc").exists()
 HTTPS = (CLUSTER / "tls").exists()
-# The site files of clients; on a cluster without WebHDFS they differ from those of the daemons.
+# The site files of clients; on a cluster without WebHDFS or with AMRMProxies they differ from those of the daemons.
 CONF = next(folder for folder in (CLUSTER / "conf-clients", CLUSTER / "conf") if folder.exists())
-HAS_WEBHDFS = CONF.name == "conf"
+HAS_WEBHDFS = "dfs.webhdfs.enabled" not in (CONF / "hdfs-site.xml").read_text()
 HAS_GATEWAY = (CLUSTER / "httpfs").exists()
 HAS_VIEWFS = "viewfs://" in (CLUSTER / "conf/core-site.xml").read_text()
 RM_WEB = "yarn.resourcemanager.webapp.https.address" if HTTPS else "yarn.resourcemanager.webapp.address"
@@ -326,6 +327,17 @@ def restart(*daemons, meanwhile=lambda: time.sleep(3)):
     finally:
         for daemon in daemons:
             cluster("begin", daemon)
+
+
+@contextlib.contextmanager
+def only(host):
+    """Keeps the other node from sending heartbeats, so that the next AM runs on this host."""
+    (other,) = NODES.keys() - {host}
+    cluster("kill", NODES[other], "STOP")
+    try:
+        yield
+    finally:
+        cluster("kill", NODES[other], "CONT")
 
 
 def dfsadmin(*words):
