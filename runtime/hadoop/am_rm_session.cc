@@ -41,6 +41,7 @@ wire::ResourceRequest ToWire(const ContainerRequest& ask) {
   *request.mutable_capability() = ToWire(ask.resource);
   request.set_num_containers(ask.count);
   request.set_relax_locality(ask.relax);
+  request.mutable_execution_type_request()->set_execution_type(wire::GUARANTEED);
   if (!ask.label.empty()) request.set_node_label_expression(ask.label);
   if (ask.request_id >= 0) request.set_allocation_request_id(ask.request_id);
   return request;

@@ -74,14 +74,6 @@ def a_restarted_node_manager_leaves_its_am_and_the_tasks_running():
     succeeds_unchanged(client, job, before)
 
 
-def a_restarted_resource_manager_leaves_the_tasks_running():
-    client, job, before = start()
-    restart("resourcemanager")
-    until(nodes_run, "the nodes to register again")
-    first_attempt(job)
-    succeeds_unchanged(client, job, before)
-
-
 def a_job_is_killed_behind_the_proxy():
     client, job, _ = start()
     must(tony("kill", job).returncode == 0, "kill")
@@ -91,5 +83,5 @@ def a_job_is_killed_behind_the_proxy():
 
 TOGETHER = [the_next_am_process_connects_with_the_token_that_the_proxy_rolled, a_job_is_killed_behind_the_proxy]
 ALONE = [an_am_on_each_node_calls_the_proxy_of_its_node, a_client_that_names_the_resource_manager_is_told_about_the_proxy,
-         a_restarted_node_manager_leaves_its_am_and_the_tasks_running, a_restarted_resource_manager_leaves_the_tasks_running]
+         a_restarted_node_manager_leaves_its_am_and_the_tasks_running]
 DEFAULT = []

@@ -324,6 +324,7 @@ TEST_F(AmRmSessionTest, AnAllocateCallCarriesTheContainerRequestsTheReleasesAndT
   const auto request = RequestOf<wire::AllocateRequest>(server.calls.at(0));
   ASSERT_EQ(request.ask_size(), 1);
   EXPECT_EQ(request.ask(0).num_containers(), 3);
+  EXPECT_TRUE(request.ask(0).execution_type_request().has_execution_type()) << "the AMRMProxy of a federation fails without it";
   const auto& disk = request.ask(0).capability().resource_value_map(0);
   EXPECT_EQ(std::tuple(disk.key(), disk.value(), disk.units()), std::tuple("disk", 2, "Gi"));
   EXPECT_FALSE(request.ask(0).capability().resource_value_map(1).has_units()) << "the cluster's own unit";
