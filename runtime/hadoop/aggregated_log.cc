@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/credentials.h"
 #include "runtime/hadoop/gss_context.h"
 #include "runtime/hadoop/indexed_log.h"
 
@@ -158,28 +159,24 @@ constexpr int64_t kFooter = 8 + 4 + 16;
 constexpr int64_t kMostBlocks = 1 << 20;
 constexpr int64_t kLongestName = 64 << 10;  // Java's own limit
 
-Result<int64_t> BigEndian(LogBytes& in, int count) {
-  TRY_ASSIGN(const std::string bytes, in.Take(count));
-  uint64_t number = bytes[0] < 0 ? UINT64_MAX : 0;
-  for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
-  return static_cast<int64_t>(number);
+Result<int64_t> SignedNumber(LogBytes& in, int64_t size) {
+  TRY_ASSIGN(const std::string bytes, in.Take(size));
+  return SignedBigEndian(bytes);
 }
 
 // Reads a number. The first byte encodes how many bytes follow. In a short number, the first byte also contains the
 // highest bits.
 Result<int64_t> TFileNumber(LogBytes& in) {
-  TRY_ASSIGN(const int64_t first, BigEndian(in, 1));
+  TRY_ASSIGN(const int64_t first, SignedNumber(in, 1));
   if (first >= -32) return first;
   if (first < -120) {
     if (first < -125) return BadLogFile("a number is malformed");
-    return BigEndian(in, static_cast<int>(first + 129));
+    return SignedNumber(in, first + 129);
   }
   const int more = first >= -72 ? 1 : first >= -104 ? 2 : 3;
   const int64_t highest = first + (more == 1 ? 52 : more == 2 ? 88 : 112);
   TRY_ASSIGN(const std::string bytes, in.Take(more));
-  uint64_t number = static_cast<uint64_t>(highest);
-  for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
-  return static_cast<int64_t>(number);
+  return highest * (int64_t{1} << (8 * more)) + static_cast<int64_t>(BigEndian(bytes));
 }
 
 Result<std::string> TFileText(LogBytes& in) {
@@ -190,7 +187,7 @@ Result<std::string> TFileText(LogBytes& in) {
 
 Result<std::string> JavaText(LogBytes& in) {
   TRY_ASSIGN(const std::string length, in.Take(2));
-  return in.Take(static_cast<uint8_t>(length[0]) << 8 | static_cast<uint8_t>(length[1]));
+  return in.Take(static_cast<int64_t>(BigEndian(length)));
 }
 
 Result<LogRegion> ReadRegion(LogBytes& in, int64_t file_length) {
@@ -222,7 +219,7 @@ Result<Blocks> ReadBlockIndex(LogBytes& in, int64_t file_length) {
 
 Result<Blocks> FindBlocks(const ReadRange& read, int64_t length, int64_t& budget) {
   if (length < kFooter) return BadLogFile("the file is too short");
-  TRY_ASSIGN(const int64_t index, BigEndian(*PlainLogBytes(read, {length - kFooter, length}), 8));
+  TRY_ASSIGN(const int64_t index, SignedNumber(*PlainLogBytes(read, {length - kFooter, length}), 8));
   const int64_t end = length - kFooter;
   if (index < 0 || index > end || end - index > kLargestLogIndex)
     return BadLogFile("the offset of the file's index is wrong");

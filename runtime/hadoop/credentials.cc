@@ -11,13 +11,28 @@ constexpr int kNegative = -120;
 
 }  // namespace
 
+uint64_t BigEndian(std::string_view bytes) {
+  uint64_t number = 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
+  return number;
+}
+
+int64_t SignedBigEndian(std::string_view bytes) {
+  const size_t unused_bits = 64 - 8 * bytes.size();
+  return static_cast<int64_t>(BigEndian(bytes) << unused_bits) >> unused_bits;
+}
+
+void AppendBigEndian(std::string& to, uint64_t number, size_t size) {
+  while (size-- > 0) to.push_back(static_cast<char>(number >> (8 * size)));
+}
+
 void AppendVint(std::string& to, int64_t value) {
   if (value >= kPositive && value <= 127) return to.push_back(static_cast<char>(value));
   const auto bits = static_cast<uint64_t>(value < 0 ? ~value : value);
   int count = 1;
   while (count < 8 && (bits >> (8 * count)) != 0) ++count;
   to.push_back(static_cast<char>((value < 0 ? kNegative : kPositive) - count));
-  for (int i = count - 1; i >= 0; --i) to.push_back(static_cast<char>(bits >> (8 * i)));
+  AppendBigEndian(to, bits, static_cast<size_t>(count));
 }
 
 std::optional<unsigned char> ByteReader::Byte() {
@@ -41,8 +56,7 @@ std::optional<int64_t> ByteReader::Vint() {
   const bool negative = head < kNegative;
   const auto bytes = Bytes(static_cast<uint64_t>((negative ? kNegative : kPositive) - head));
   if (!bytes) return std::nullopt;
-  uint64_t bits = 0;
-  for (const char c : *bytes) bits = (bits << 8) | static_cast<unsigned char>(c);
+  const uint64_t bits = BigEndian(*bytes);
   return static_cast<int64_t>(negative ? ~bits : bits);
 }
 
@@ -212,7 +226,9 @@ namespace {
 constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr int kBitsOfDigit = 6;
 
-std::string ToDigits(std::string_view bytes) {
+}  // namespace
+
+std::string UrlTextOf(std::string_view bytes) {
   std::string digits;
   uint32_t bits = 0;
   int count = 0;
@@ -225,7 +241,7 @@ std::string ToDigits(std::string_view bytes) {
   return digits;
 }
 
-std::optional<std::string> FromDigits(std::string_view digits) {
+std::optional<std::string> BytesFromUrlText(std::string_view digits) {
   std::string bytes;
   uint32_t bits = 0;
   int count = 0;
@@ -240,8 +256,6 @@ std::optional<std::string> FromDigits(std::string_view digits) {
   }
   return bytes;
 }
-
-}  // namespace
 
 std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, const std::set<std::string>& services) {
   std::optional<Token> found;
@@ -277,11 +291,11 @@ std::string TextOf(const Token& token) {
   std::string bytes;
   for (const std::string& part : {token.identifier, token.password, token.kind, token.service})
     AppendBytes(bytes, part);
-  return ToDigits(bytes);
+  return UrlTextOf(bytes);
 }
 
 Result<Token> TokenFromText(std::string_view text) {
-  const auto bytes = FromDigits(text);
+  const auto bytes = BytesFromUrlText(text);
   Token token;
   if (!bytes) return InvalidError("the text of a token has a character that is not allowed");
   ByteReader from(*bytes);

@@ -1,6 +1,6 @@
-// Reads and writes Hadoop's variable-length integers (WritableUtils). A number from -112 to 127 takes one byte. For
-// other numbers, the first byte contains sign and length, and up to eight bytes follow, the most significant first.
-// Pure.
+// Reads and writes integers as Java does, the most significant byte first, and Hadoop's variable-length integers
+// (WritableUtils). A variable-length number from -112 to 127 takes one byte. For other numbers, the first byte contains
+// sign and length, and up to eight bytes follow. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,11 @@
 #include "runtime/base/time.h"
 
 namespace tony::hadoop {
+
+// Reads all of `bytes`, which are one to eight. The highest bit of a signed number is its sign.
+uint64_t BigEndian(std::string_view bytes);
+int64_t SignedBigEndian(std::string_view bytes);
+void AppendBigEndian(std::string& to, uint64_t number, size_t size);
 
 void AppendVint(std::string& to, int64_t value);
 
@@ -69,6 +74,8 @@ inline constexpr char kHdfsTokenKind[] = "HDFS_DELEGATION_TOKEN";
 // Returns the token for HDFS whose service is in `services`. If no service matches, the function returns any other
 // token for HDFS. nullopt: no token is for HDFS.
 std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, const std::set<std::string>& services);
+// The kind of a token for a key management server, whose service is the URI of the server.
+inline constexpr char kKmsTokenKind[] = "kms-dt";
 // The kind of a token for clients of the ResourceManager.
 inline constexpr char kRmTokenKind[] = "RM_DELEGATION_TOKEN";
 
@@ -91,6 +98,9 @@ std::optional<std::string> OwnerOf(const Token& token);
 std::string TextOf(const Token& token);
 // kInvalid: not such a text. The message does not quote it.
 Result<Token> TokenFromText(std::string_view text);
+// Converts bytes to such a text, which is base64 with other signs, and back; nullopt: the text has another sign.
+std::string UrlTextOf(std::string_view bytes);
+std::optional<std::string> BytesFromUrlText(std::string_view text);
 
 // Returns kInvalid if the bytes are not credentials. The message quotes none of the bytes. If an alias occurs twice,
 // the last one counts. Bytes behind the end are ignored. Both rules are Hadoop's.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/credentials.h"
 
 namespace tony::hadoop {
 namespace {
@@ -18,16 +19,6 @@ constexpr uint32_t kLongestPacket = 16 << 20;  // PacketReceiver.MAX_PACKET_SIZE
 // The longest message in practice has the addresses of a pipeline and a token, 2 KB.
 constexpr uint64_t kLongestMessage = 64 << 10;
 constexpr uint32_t kLargestChunk = 1 << 20;
-
-void AppendBigEndian(std::string& out, uint32_t number, int bytes) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) out.push_back(static_cast<char>(number >> shift));
-}
-
-uint32_t BigEndianAt(std::string_view bytes, size_t at, size_t size) {
-  uint32_t number = 0;
-  for (const char byte : bytes.substr(at, size)) number = number << 8 | static_cast<unsigned char>(byte);
-  return number;
-}
 
 bool ParseMessage(std::string_view bytes, google::protobuf::MessageLite& message) {
   return message.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())) && message.IsInitialized();
@@ -105,8 +96,8 @@ std::string PacketBytes(const hdfs::PacketHeader& header, std::string_view data,
   const std::string head = header.SerializeAsString();
   std::string out;
   out.reserve(kPacketLengths + head.size() + chunks * kChecksumSize + data.size());
-  AppendBigEndian(out, static_cast<uint32_t>(kChecksumSize + chunks * kChecksumSize + data.size()), 4);
-  AppendBigEndian(out, static_cast<uint32_t>(head.size()), 2);
+  AppendBigEndian(out, kChecksumSize + chunks * kChecksumSize + data.size(), 4);
+  AppendBigEndian(out, head.size(), 2);
   out += head;
   for (size_t i = 0; i < chunks; ++i)
     AppendBigEndian(out, ChecksumOf(data.substr(i * chunk, chunk), hdfs::CHECKSUM_CRC32C), 4);
@@ -123,7 +114,7 @@ Status CheckChecksum(const hdfs::Checksum& checksum) {
 
 Result<std::optional<Packet>> ReadPacket(std::string_view bytes, const hdfs::Checksum& checksum) {
   if (bytes.size() < kPacketLengths) return std::optional<Packet>();
-  const uint32_t rest = BigEndianAt(bytes, 0, 4), head = BigEndianAt(bytes, 4, 2);
+  const uint64_t rest = BigEndian(bytes.substr(0, 4)), head = BigEndian(bytes.substr(4, 2));
   if (rest < kChecksumSize || rest > kLongestPacket) return InvalidError("a packet has ", rest, " bytes");
   Packet packet;
   packet.size = kPacketLengths + head + rest - kChecksumSize;
@@ -143,7 +134,7 @@ Result<std::optional<Packet>> ReadPacket(std::string_view bytes, const hdfs::Che
 bool IsIntact(const Packet& packet, const hdfs::Checksum& checksum) {
   const size_t chunk = checksum.bytesperchecksum();
   for (size_t i = 0; i * kChecksumSize < packet.checksums.size(); ++i)
-    if (BigEndianAt(packet.checksums, i * kChecksumSize, kChecksumSize) !=
+    if (BigEndian(packet.checksums.substr(i * kChecksumSize, kChecksumSize)) !=
         ChecksumOf(packet.data.substr(i * chunk, chunk), checksum.type()))
       return false;
   return true;

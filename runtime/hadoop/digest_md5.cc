@@ -219,14 +219,14 @@ struct Stream {
 
 const unsigned char* Bytes(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
-std::string BigEndian(uint32_t number) {
+std::string FourBytes(uint32_t number) {
   std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(number >> shift));
+  AppendBigEndian(bytes, number, 4);
   return bytes;
 }
 
 Result<std::string> Sign(const Stream& stream, std::string_view message) {
-  const std::string input = StrCat(BigEndian(stream.count), message);
+  const std::string input = StrCat(FourBytes(stream.count), message);
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   if (!HMAC(EVP_md5(), stream.signing_key.data(), static_cast<int>(stream.signing_key.size()), Bytes(input),
             input.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr))
@@ -237,8 +237,7 @@ Result<std::string> Sign(const Stream& stream, std::string_view message) {
 
 // Spreads 56 bits over the upper seven bits of eight bytes. OpenSSL ignores the lowest bits, which are for parity.
 std::string DesKey(std::string_view bytes) {
-  uint64_t bits = 0;
-  for (const char byte : bytes) bits = bits << 8 | static_cast<unsigned char>(byte);
+  const uint64_t bits = BigEndian(bytes);
   std::string key;
   for (int shift = 49; shift >= 0; shift -= 7) key.push_back(static_cast<char>((bits >> shift & 0x7f) << 1));
   return key;
@@ -295,12 +294,12 @@ class DigestLayer : public SaslLayer {
     if (sent_.cipher) {
       TRY_ASSIGN(token, Crypt(sent_.cipher, token));
     }
-    return StrCat(token, kType, BigEndian(sent_.count++));
+    return StrCat(token, kType, FourBytes(sent_.count++));
   }
 
   Result<std::string> Unwrap(std::string_view token) override {
     const size_t rest = token.size() - std::min(token.size(), kTrailerSize);
-    if (token.substr(rest) != StrCat(kType, BigEndian(received_.count))) return Damaged("number");
+    if (token.substr(rest) != StrCat(kType, FourBytes(received_.count))) return Damaged("number");
     std::string text(token.substr(0, rest));
     if (received_.cipher) {
       if (text.size() % kBlockSize != 0) return Damaged("length");

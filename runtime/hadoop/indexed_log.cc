@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/credentials.h"
 #include "runtime/hadoop/java_objects.h"
 
 namespace tony::hadoop {
@@ -17,12 +18,6 @@ constexpr int kMostIndexEntries = 1 << 20;
 
 const std::string kController =
     "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController$";
-
-int64_t BigEndian(std::string_view bytes) {
-  uint64_t number = 0;
-  for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
-  return static_cast<int64_t>(number);
-}
 
 Result<const JavaObject*> ObjectOf(const JavaValue& value, std::string_view class_name) {
   const auto* object = std::get_if<const JavaObject*>(&value);
@@ -109,7 +104,7 @@ Result<FoundIndex> ReadIndex(const ReadRange& read, int64_t length) {
   const int64_t end = length - kLengthSize - kIdSize;
   if (end < kIdSize) return unfinished;
   TRY_ASSIGN(const std::string digits, PlainLogBytes(read, {end, length})->Take(kLengthSize));
-  const int64_t size = BigEndian(digits);
+  const int64_t size = SignedBigEndian(digits);
   if (size > end - kIdSize) return unfinished;
   if (size > kLargestLogIndex) return BadLogFile("the index of the file is too large");
   FoundIndex index{.bytes = "", .begin = end - size};
@@ -148,10 +143,10 @@ Result<AggregatedLog> ReadIndexedLog(const ReadRange& read, int64_t length, cons
 Result<UploadMark> ReadUploadMark(std::string_view content) {
   constexpr size_t kValid = 8;
   if (content.size() < kLengthSize + kValid ||
-      BigEndian(content.substr(0, kLengthSize)) != static_cast<int64_t>(content.size() - kLengthSize - kValid))
+      SignedBigEndian(content.substr(0, kLengthSize)) != static_cast<int64_t>(content.size() - kLengthSize - kValid))
     return InvalidError("the file does not have the form of a node's upload mark");
   const std::string_view name = content.substr(kLengthSize, content.size() - kLengthSize - kValid);
-  return UploadMark{std::string(name), BigEndian(content.substr(content.size() - kValid))};
+  return UploadMark{std::string(name), SignedBigEndian(content.substr(content.size() - kValid))};
 }
 
 }  // namespace tony::hadoop

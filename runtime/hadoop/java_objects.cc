@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/hadoop/credentials.h"
+
 namespace tony::hadoop {
 namespace {
 
@@ -14,6 +16,7 @@ constexpr uint64_t kMostFields = 64;
 constexpr size_t kMostObjects = 1 << 19;
 constexpr size_t kMostValues = 2 << 20;
 constexpr uint64_t kFirstHandle = 0x7e0000;
+constexpr std::string_view kByteArrayClass = "[B";
 constexpr std::string_view kStreamMagic("\xac\xed\0\5", 4);
 
 // Names of the specification.
@@ -23,6 +26,7 @@ enum Type : uint8_t {
   kClassDescription = 0x72,
   kObject = 0x73,
   kString = 0x74,
+  kArray = 0x75,
   kBlockData = 0x77,
   kEndBlockData = 0x78,
   kBlockDataLong = 0x7a,
@@ -80,6 +84,7 @@ class JavaParser {
     TRY_ASSIGN(const std::string_view magic, Take(kStreamMagic.size()));
     if (magic != kStreamMagic) return Malformed();
     TRY_ASSIGN(all_.root_, Value(kDeepest));
+    all_.size_ = at_;
     return Ok();
   }
 
@@ -96,9 +101,7 @@ class JavaParser {
   // Reads a big-endian number. Its highest bit is the sign.
   Result<int64_t> Number(int size) {
     TRY_ASSIGN(const std::string_view bytes, Take(static_cast<uint64_t>(size)));
-    uint64_t number = bytes[0] < 0 ? UINT64_MAX : 0;
-    for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
-    return static_cast<int64_t>(number);
+    return SignedBigEndian(bytes);
   }
   Result<uint64_t> Unsigned(int size) {
     TRY_ASSIGN(const int64_t number, Number(size));
@@ -154,6 +157,8 @@ class JavaParser {
         return Enum(depth);
       case kObject:
         return PlainObject(depth);
+      case kArray:
+        return Bytes(depth);
       default:
         return InvalidError("unsupported type ", type, " in a Java object near byte ", at_);
     }
@@ -168,6 +173,14 @@ class JavaParser {
     if (!text || (*text)->of) return Malformed();
     constant->text = (*text)->text;
     return constant;
+  }
+
+  Result<JavaObject*> Bytes(int depth) {
+    TRY_ASSIGN(const JavaClass* of, Class(depth));
+    if (!of || of->name != kByteArrayClass) return InvalidError("unsupported array in a Java object near byte ", at_);
+    TRY_ASSIGN(JavaObject * array, NewObject(of));
+    TRY_ASSIGN(array->text, Text(4));
+    return array;
   }
 
   Result<JavaObject*> PlainObject(int depth) {

@@ -1,6 +1,6 @@
 // Reads objects that Java's ObjectOutputStream wrote (Java Object Serialization Specification, stream version 5).
-// Supports what Hadoop's log indexes contain: objects of any class, strings, enum constants and collections. Arrays,
-// proxies, class objects and externalizable classes are rejected.
+// Supports what Hadoop's log indexes and keystores contain: objects of any class, strings, enum constants, collections
+// and arrays of bytes. Other arrays, proxies, class objects and externalizable classes are rejected.
 //
 // The bytes are not trusted: nesting, classes, objects and values are limited. Pure.
 #pragma once
@@ -35,7 +35,7 @@ struct JavaClass {
 
 struct JavaObject {
   const JavaClass* of = nullptr;  // null: a string
-  // The text of a string, or the name of an enum's constant.
+  // The text of a string, the name of an enum's constant, or the content of an array of bytes.
   std::string text;
   // The fields of the class, after those of its parents.
   std::vector<JavaValue> fields;
@@ -55,12 +55,15 @@ class JavaObjects {
 
   // The root lives as long as this JavaObjects.
   const JavaValue& root() const { return root_; }
+  // Returns the number of bytes of the first object, with the bytes at the start of the stream.
+  size_t size() const { return size_; }
 
  private:
   friend class JavaParser;
   std::deque<JavaClass> classes_;
   std::deque<JavaObject> objects_;
   JavaValue root_;
+  size_t size_ = 0;
 };
 
 }  // namespace tony::hadoop

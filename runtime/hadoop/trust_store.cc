@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/credential_providers.h"
 #include "runtime/hadoop/key_store.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/files.h"
@@ -114,8 +115,8 @@ Result<std::vector<Certificate>> ReadPkcs12(std::string_view bytes, const std::o
   const char* text = password ? password->c_str() : nullptr;
   if (PKCS12_mac_present(store.get()) == 1 && PKCS12_verify_mac(store.get(), text, -1) != 1)
     return InvalidError(password ? "the password is wrong, or the file is damaged"
-                                 : "a PKCS12 truststore needs its password in ssl.client.truststore.password, because "
-                                   "TonY does not read credential providers");
+                                 : "a PKCS12 truststore needs its password in ssl.client.truststore.password, or in a "
+                                   "provider of hadoop.security.credential.provider.path");
   const Owned<STACK_OF(PKCS7), FreeParts> parts(PKCS12_unpack_authsafes(store.get()));
   std::vector<Certificate> certificates;
   for (int i = 0; i < sk_PKCS7_num(parts.get()); ++i) {
@@ -174,16 +175,19 @@ Status RefuseClientCertificates(const SiteConfiguration& site) {
   return Ok();
 }
 
-// Returns the file of a truststore as PEM.
-Result<std::string> ReadStore(const SiteConfiguration& site, const Value& location) {
+using FindValue = std::function<Result<std::optional<Value>>()>;
+
+// Returns the file of a truststore as PEM. `find_password` is called only if the format needs a password.
+Result<std::string> ReadStore(const SiteConfiguration& site, const Value& location, const FindValue& find_password) {
   TRY_ASSIGN(const auto type, site.Find(kType));
   const std::string lower = type ? ToLower(type->text) : "";
   if (!lower.empty() && lower != "jks" && lower != "pkcs12") return Wrong(kType, *type, "jks or pkcs12");
-  TRY_ASSIGN(const auto password, site.Find(kPassword));
   const auto bytes = ReadFile(location.text);
   if (!bytes.ok()) return InvalidError(bytes.error().message);
   if (bytes->size() > kLargestStore)
     return InvalidError(location.text, ": the truststore is larger than ", kLargestStore >> 10, " KiB");
+  if (bytes->starts_with(kJksMagic)) return Annotate(PemOfTrustStore(*bytes, std::nullopt), location.text);
+  TRY_ASSIGN(const auto password, find_password());
   return Annotate(PemOfTrustStore(*bytes, password ? std::optional(password->text) : std::nullopt),
                   StrCat(location.text, password ? StrCat(" (", kPassword, " in ", password->origin, ")") : ""));
 }
@@ -193,21 +197,28 @@ Result<std::string> ReadStore(const SiteConfiguration& site, const Value& locati
 Result<HttpTrust> ReadHttpTrust(const Properties& sites, const std::vector<std::filesystem::path>& folders,
                                 SiteConfiguration::Environment environment) {
   TRY_ASSIGN(const auto name, SiteConfiguration(sites, environment).Find("hadoop.ssl.client.conf"));
-  Properties all = sites;
+  Properties all = sites, own;
   for (const std::filesystem::path& folder : folders) {
     const auto more = ReadSite(folder / (name && !name->text.empty() ? name->text : "ssl-client.xml"));
     if (!more.ok() && more.error().code == ErrorCode::kNotFound) continue;
     if (!more.ok()) return InvalidError(more.error().message);
     all.Merge(*more);
+    own.Merge(*more);
   }
-  const SiteConfiguration site(all, std::move(environment));
+  const SiteConfiguration site(all, environment);
   TRY(RefuseClientCertificates(site));
   HttpTrust trust;
   TRY_ASSIGN(trust.checks_names, ChecksNames(site));
   TRY_ASSIGN(const auto location, site.Find(kLocation));
   if (!location || location->text.empty()) return trust;
   const std::string from = StrCat(location->origin, ": ", kLocation);
-  TRY_ASSIGN(trust.authorities, Annotate(ReadStore(site, *location), from));
+  // Java reads only ssl-client.xml for this. The providers of the other files are for other passwords, so they count
+  // only without a plain text.
+  const bool has_plain_text = own.Find(kPassword) && !own.Find(kCredentialProviders);
+  const auto find_password = [&] {
+    return has_plain_text ? site.Find(kPassword) : FindPassword(site, folders, environment, kPassword);
+  };
+  TRY_ASSIGN(trust.authorities, Annotate(ReadStore(site, *location, find_password), from));
   trust.origin = StrCat(location->text, " (", kLocation, " in ", location->origin, ")");
   return trust;
 }

@@ -8,7 +8,8 @@
 //
 // The keys in ssl-client.xml:
 //
-//   ssl.client.truststore.location, .type, .password   the file, its format, and the password of a PKCS12
+//   ssl.client.truststore.location, .type, .password   the file, its format, and the password of a PKCS12, which may
+//                                                      be in a credential provider (credential_providers.h)
 //   hadoop.ssl.hostname.verifier                       ALLOW_ALL: names of servers are not compared
 #pragma once
 

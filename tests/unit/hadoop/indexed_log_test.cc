@@ -180,7 +180,8 @@ TEST(JavaObjectsTest, LengthsBeyondTheEndAreRejected) {
 }
 
 TEST(JavaObjectsTest, UnsupportedTypesAreRejected) {
-  EXPECT_THAT(FailureOf("u"), HasSubstr("unsupported type 117"));
+  EXPECT_THAT(FailureOf("v"), HasSubstr("unsupported type 118"));
+  EXPECT_THAT(FailureOf("u" + ClassOf("[I", 2)), HasSubstr("unsupported array"));
   EXPECT_EQ(FailureOf("s" + ClassOf("A", 12)), "unsupported Java class A");
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/hadoop/key_store.h"
 #include "runtime/net/tls.h"
+#include "tests/support/java_keystores.h"
 #include "tests/support/results.h"
 #include "tests/support/temp_folder.h"
 
@@ -77,20 +78,7 @@ constexpr char kCertificate[] =
     "CCqGSM49BAMCA0gAMEUCIQC041puHnv0aNzYFAD9GyK0NGkT5eTnzM5vA4uEehTfwQIgLh+Vm2r8oQk/FCjQzkvDk6awkRT0I1H5"
     "8rpaWZZwBCs=";
 
-std::string Decoded(std::string_view base64) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  unsigned bits = 0;
-  int count = 0;
-  for (const char digit : base64.substr(0, base64.find('='))) {
-    bits = bits << 6 | static_cast<unsigned>(kDigits.find(digit));
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes.push_back(static_cast<char>(bits >> count & 0xff));
-  }
-  return bytes;
-}
+std::string Decoded(std::string_view base64) { return DecodedBase64(base64); }
 
 // Returns the PEM of kCertificate.
 std::string Pem() {
@@ -149,6 +137,28 @@ TEST(TrustStoreTest, ATruststoreThatCannotBeReadIsRefused) {
     ExpectError(PemOfTrustStore(bytes, "changeit"), ErrorCode::kInvalid, "~neither a JKS nor a PKCS12");
 }
 
+TEST(KeyStoreTest, ASecretOfAJceksIsDecryptedWithThePasswordOfTheFile) {
+  const std::string name = "ssl.client.truststore.password", one = Decoded(kOnePassword), two = Decoded(kTwoPasswords);
+  EXPECT_EQ(Must(SecretInJceks(one, "none", name)), "changeit");
+  EXPECT_EQ(Must(SecretInJceks(two, "secret1", name)), "changeit");
+  EXPECT_EQ(Must(SecretInJceks(two, "secret1", "other.NAME")), "pa ss-w0rd");
+  EXPECT_EQ(Must(SecretInJceks(one, "none", "other.name")), std::nullopt);
+  ExpectError(SecretInJceks(two, "none", name), ErrorCode::kInvalid, "~password of the file is wrong");
+  EXPECT_THAT(Must(EntriesInJceks(Decoded(kJceks))), testing::SizeIs(1));
+}
+
+TEST(KeyStoreTest, AJceksThatIsCutOrDamagedAtAnyByteIsRefused) {
+  const std::string whole = Decoded(kOnePassword);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_FALSE(EntriesInJceks(whole.substr(0, i)).ok()) << i;
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    EXPECT_FALSE(SecretInJceks(damaged, "none", "ssl.client.truststore.password").ok()) << i;
+  }
+  EXPECT_FALSE(EntriesInJceks(whole + "x").ok());
+  EXPECT_FALSE(EntriesInJks(whole).ok());
+}
+
 // ---- ssl-client.xml
 
 class HttpTrustTest : public testing::Test {
@@ -168,10 +178,18 @@ class HttpTrustTest : public testing::Test {
   Result<HttpTrust> Read(const std::map<std::string, std::string>& site = {}) {
     Properties sites;
     for (const auto& [key, value] : site) sites.Set(key, value, "core-site.xml:3");
-    return ReadHttpTrust(sites, {temp_.path()}, [](const std::string&) { return std::nullopt; });
+    return ReadHttpTrust(sites, {temp_.path()}, [this](const std::string& name) -> std::optional<std::string> {
+      return name == "HADOOP_CREDSTORE_PASSWORD" ? store_password_ : std::nullopt;
+    });
+  }
+  std::string ErrorWith(const std::map<std::string, std::string>& values) {
+    Configure(values);
+    const auto trust = Read();
+    return trust.ok() ? "accepted" : trust.error().message;
   }
 
   const TempFolder temp_;
+  std::optional<std::string> store_password_;
 };
 
 constexpr char kLocation[] = "ssl.client.truststore.location";
@@ -211,25 +229,74 @@ TEST_F(HttpTrustTest, OnlyAllowAllSwitchesTheCheckOfNamesOff) {
 
 TEST_F(HttpTrustTest, AValueThatCannotBeUsedIsNamed) {
   const std::string file = Path("ssl-client.xml");
-  const auto error = [&](const std::map<std::string, std::string>& values) {
-    Configure(values);
-    const auto trust = Read();
-    return trust.ok() ? "accepted" : trust.error().message;
-  };
+  const auto error = [&](const std::map<std::string, std::string>& values) { return ErrorWith(values); };
   EXPECT_EQ(error({{kLocation, Path("trust.jks")}, {kType, "bcfks"}}),
             file + ":2: ssl.client.truststore.location: " + file +
                 ":3: ssl.client.truststore.type is \"bcfks\", expected jks or pkcs12");
   EXPECT_THAT(error({{kLocation, "/none"}}), HasSubstr(":2: ssl.client.truststore.location: open /none: no such file"));
   EXPECT_THAT(error({{kLocation, temp_.path()}}), HasSubstr(":2: ssl.client.truststore.location: read "));
   EXPECT_THAT(error({{kLocation, Path("trust.p12")}}),
-              HasSubstr("trust.p12: a PKCS12 truststore needs its password in ssl.client.truststore.password, "
-                        "because TonY does not read credential providers"));
+              HasSubstr("trust.p12: a PKCS12 truststore needs its password in ssl.client.truststore.password, or "
+                        "in a provider of hadoop.security.credential.provider.path"));
   EXPECT_THAT(error({{kLocation, Path("trust.p12")}, {kPassword, "other"}}),
               HasSubstr("trust.p12 (ssl.client.truststore.password in " + file + ":3): the password is wrong"));
   for (const char* key : {"hadoop.ssl.require.client.cert", "dfs.client.https.need-auth"})
     ExpectError(Read({{key, "true"}}), ErrorCode::kInvalid,
                 std::string("core-site.xml:3: ") + key + " is \"true\", expected false, because TonY has no "
                 "certificate for Hadoop's servers");
+}
+
+constexpr char kProviders[] = "hadoop.security.credential.provider.path";
+
+TEST_F(HttpTrustTest, ThePasswordOfATruststoreIsReadFromTheFirstProviderThatHasIt) {
+  Write("one.jceks", Decoded(kOnePassword));
+  Write("two.jceks", Decoded(kTwoPasswords));
+  std::map<std::string, std::string> values = {{kLocation, Path("trust.p12")}};
+  for (const std::string& path :
+       {"jceks://file" + Path("one.jceks"), "localjceks://file" + Path("one.jceks"),
+        "jceks://file" + Path("none.jceks") + ", localjceks://file" + Path("one.jceks")}) {
+    values[kProviders] = path;
+    Configure(values);
+    EXPECT_EQ(Must(Read()).authorities, Pem()) << path;
+  }
+  values[kPassword] = "plain text does not win";
+  Configure(values);
+  EXPECT_EQ(Must(Read()).authorities, Pem());
+
+  values[kProviders] = "jceks://file" + Path("two.jceks");
+  EXPECT_THAT(ErrorWith(values), HasSubstr(":2: hadoop.security.credential.provider.path: " + Path("two.jceks") +
+                                           ": the password of the file is wrong"));
+  store_password_ = "secret1";
+  EXPECT_TRUE(Read().ok());
+  store_password_.reset();
+  Write("the-password", " secret1\n");
+  values["hadoop.security.credstore.java-keystore-provider.password-file"] = "the-password";
+  EXPECT_EQ(ErrorWith(values), "accepted");
+  values["hadoop.security.credstore.java-keystore-provider.password-file"] = "another";
+  EXPECT_THAT(ErrorWith(values), HasSubstr("password-file is \"another\", expected the name of a file beside"));
+}
+
+TEST_F(HttpTrustTest, APasswordInPlainTextCountsIfNoProviderHasItAndPlainTextIsAllowed) {
+  std::map<std::string, std::string> values = {
+      {kLocation, Path("trust.p12")}, {kPassword, "changeit"}, {kProviders, "jceks://file" + Path("none.jceks")}};
+  EXPECT_EQ(ErrorWith(values), "accepted");
+  values["hadoop.security.credential.clear-text-fallback"] = "false";
+  EXPECT_THAT(ErrorWith(values), HasSubstr("a PKCS12 truststore needs its password"));
+}
+
+TEST_F(HttpTrustTest, ProvidersOfTheSiteFilesCountOnlyWithoutPlainText) {
+  const std::map<std::string, std::string> in_hdfs = {{kProviders, "jceks://hdfs@nn/s3.jceks"}};
+  Configure({{kLocation, Path("trust.p12")}, {kPassword, "changeit"}});
+  EXPECT_TRUE(Read(in_hdfs).ok());
+  Configure({{kLocation, Path("trust.p12")}});
+  Write("one.jceks", Decoded(kOnePassword));
+  EXPECT_TRUE(Read({{kProviders, "jceks://file" + Path("one.jceks")}}).ok());
+  const std::string expected =
+      "expected jceks://file/PATH or localjceks://file/PATH, because TonY reads only Java's keystores on this machine";
+  for (const char* path : {"jceks://hdfs@nn/s3.jceks", "user:///", "jceks:///a.jceks", "bcfks://file/a"})
+    ExpectError(Read({{kProviders, path}}), ErrorCode::kInvalid,
+                Path("ssl-client.xml") + ":2: ssl.client.truststore.location: core-site.xml:3: " + kProviders +
+                    " is \"" + path + "\", " + expected);
 }
 
 }  // namespace
