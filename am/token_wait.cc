@@ -26,9 +26,11 @@ void TokenRenewal::RenewAfter(Duration pause) {
   });
 }
 
-// NameNode and DataNode pass on the Java name of the exception, some of them within another exception's message.
+// The class of the exception follows the operation and its path. A DataNode puts it into another exception's message.
 bool IsTokenRefused(const Error& error) {
-  return error.code == ErrorCode::kNotPermitted && error.message.find("InvalidToken") != std::string::npos;
+  const auto is_said = [&](const char* text) { return error.message.find(text) != std::string::npos; };
+  return error.code == ErrorCode::kNotPermitted &&
+         (is_said(": InvalidToken: ") || is_said("SecretManager$InvalidToken: "));
 }
 
 template <class T>

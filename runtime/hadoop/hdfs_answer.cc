@@ -40,6 +40,11 @@ ErrorCode CodeOfStatus(int status, bool writes) {
 
 }  // namespace
 
+bool IsStandbyException(std::string_view exception) {
+  return exception == "StandbyException" || exception == "RetriableException" ||
+         exception == "ObserverRetryOnActiveException";
+}
+
 // Hadoop has no exception class for an existing attribute, so the message is compared.
 bool HdfsRefusal::IsAlreadyThere() const {
   return exception == "FileAlreadyExistsException" ||

@@ -12,6 +12,15 @@
 
 namespace tony::hadoop {
 
+// Returns true if this exception means that the NameNode is in standby, an observer, or still starting. It has not
+// executed the call.
+bool IsStandbyException(std::string_view exception);
+
+// A call of WebHDFS that only the active NameNode answers. It asks for a token, and changes nothing, because NameNodes
+// give tokens only to owners of Kerberos tickets. Observers answer calls that only read, but minutes behind, so a
+// client of several NameNodes makes this call before it believes an answer.
+inline constexpr char kActiveOperation[] = "GETDELEGATIONTOKEN";
+
 // A refusal by a NameNode, a DataNode, or a gateway in front of them.
 struct HdfsRefusal {
   int status = 0;         // HTTP status; 0: by RPC

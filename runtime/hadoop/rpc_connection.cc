@@ -79,7 +79,8 @@ bool IsException(const RpcFailure& failure, std::string_view name) {
 }
 
 bool IsStandby(const RpcFailure& failure) {
-  return IsException(failure, "StandbyException") || IsException(failure, "RetriableException");
+  return IsException(failure, "StandbyException") || IsException(failure, "RetriableException") ||
+         IsException(failure, "ObserverRetryOnActiveException");
 }
 
 bool IsFinal(const RpcFailure& failure) {

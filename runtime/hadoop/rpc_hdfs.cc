@@ -114,13 +114,15 @@ void RpcHdfs::TakeReply(Steps& steps, const Call& call, const std::string& reque
     active_name_node = static_cast<size_t>(std::ranges::find(all, name_node_.address()) - all.begin());
     return done(reply);
   }
-  if (IsException(*failure, "InvalidToken") && steps.refused.empty() && !steps.token.empty()) {
+  const bool is_of_token = IsException(*failure, "InvalidToken");
+  if (is_of_token && !steps.token_refusal) steps.token_refusal = reply;
+  if (is_of_token && steps.refused.empty() && !steps.token.empty()) {
     steps.refused = steps.token;
     const auto other = options_.token(steps.refused);
     if (other.ok() && *other != steps.refused) return Send(steps, call, request, tries, done);
   }
   if (tries > 1 && (failure->is_unsent || IsStandby(*failure))) return Send(steps, call, request, tries - 1, done);
-  done(reply);
+  done(steps.token_refusal && IsStandby(*failure) ? *steps.token_refusal : reply);
 }
 
 // Returns the bytes of the answer, or the error.

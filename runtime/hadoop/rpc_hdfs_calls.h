@@ -27,6 +27,8 @@ class RpcHdfs::Steps : public EventLoop::Handle {
   Hdfs::Handle running;
   // The token of the call that is running, and the token that a NameNode has refused. Empty: none.
   std::string token, refused;
+  // The first answer that refused a token. It counts if the other NameNodes are in standby.
+  std::optional<RpcConnection::Reply> token_refusal;
   // Answers that come after this object was destroyed are ignored. Null: no answer counts any more.
   std::shared_ptr<int> alive = std::make_shared<int>();
 };

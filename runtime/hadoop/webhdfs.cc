@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <optional>
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/aggregated_log.h"
@@ -74,6 +76,9 @@ class WebHdfs::Steps : public EventLoop::Handle {
   Hdfs::Handle running;
   // The token of the call that is running, and the token that a NameNode has refused. Empty: none.
   std::string token, refused;
+  // The first answer that refused a token. An observer that is behind does not know a new token yet, so the other
+  // NameNodes are asked, too. If they are in standby, this answer counts.
+  std::optional<HttpResponse> token_refusal;
 };
 
 WebHdfs::WebHdfs(EventLoop& loop, Options options) : loop_(loop), options_(std::move(options)), http_(loop) {}
@@ -100,17 +105,57 @@ Result<HttpCall> WebHdfs::CallFor(Steps& steps, const Operation& operation, cons
 
 Hdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpResponse>> done) {
   auto steps = std::make_unique<Steps>();
-  AskNameNode(*steps, operation, options_.bases.size(), done);
+  AskActive(*steps, operation, options_.bases.size(), done);
   return steps;
+}
+
+namespace {
+
+// All clients of this process begin with the NameNode that was active last.
+std::atomic<size_t> active_web = 0;
+// The time for which a NameNode counts as active, because it has executed an operation that only the active one
+// executes. A NameNode needs longer to become the standby, and then an observer that is behind.
+constexpr Duration kIsActive{10'000};
+
+// The NameNode that has last shown that it is active, for all threads.
+struct ShownActive {
+  std::mutex mutex;
+  std::string base;
+  Duration until{};  // since boot
+} shown_active;
+
+bool HasShown(const std::string& base) {
+  const std::lock_guard lock(shown_active.mutex);
+  return shown_active.base == base && SinceBoot() < shown_active.until;
+}
+void SetShown(const std::string& base) {
+  const std::lock_guard lock(shown_active.mutex);
+  shown_active.base = base;
+  shown_active.until = SinceBoot() + kIsActive;
+}
+
+}  // namespace
+
+// Sends a call to the active NameNode. If an observer would also answer this call, the NameNode must have shown before
+// that it is active.
+void WebHdfs::AskActive(Steps& steps, const Operation& operation, size_t tries,
+                        const Done<Result<HttpResponse>>& done) {
+  const auto is_known = [this] {
+    return options_.bases.size() == 1 || HasShown(options_.bases[active_web % options_.bases.size()]);
+  };
+  if (operation.IsForActiveOnly() || is_known()) return AskNameNode(steps, operation, tries, done);
+  const Operation prove{"GET", kActiveOperation, "/", {}};
+  AskNameNode(steps, prove, tries, [=, this, &steps](Result<HttpResponse> response) {
+    if (!is_known()) return done(std::move(response));
+    AskNameNode(steps, operation, 1, done);
+  });
 }
 
 // Sends a call to the NameNode that is probably active, and then to at most `tries` - 1 others. A NameNode that refuses
 // the token gets the call once more if there is another token.
 void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries,
                           const Done<Result<HttpResponse>>& done) {
-  // All clients of this process begin with the NameNode that was active last.
-  static std::atomic<size_t> active = 0;
-  const size_t asked = active;
+  const size_t asked = active_web;
   const std::string& base = options_.bases[asked % options_.bases.size()];
   const auto sent = std::make_shared<bool>(false);
   auto call = CallFor(steps, operation, base);
@@ -122,19 +167,24 @@ void WebHdfs::AskNameNode(Steps& steps, const Operation& operation, size_t tries
   const bool has_https = base.starts_with("https:");
   steps.running = http_.Send(*std::move(call), [=, this, &steps](Result<HttpResponse> response) {
     const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
-    // A NameNode that starts refuses calls with the second exception.
-    const bool is_standby =
-        refusal && (refusal->exception == "StandbyException" || refusal->exception == "RetriableException");
-    if (is_standby || (!response.ok() && response.error().code == ErrorCode::kUnavailable)) {
+    const bool is_standby = refusal && IsStandbyException(refusal->exception);
+    const bool is_of_token = refusal && refusal->IsOfToken();
+    if (is_standby || is_of_token || (!response.ok() && response.error().code == ErrorCode::kUnavailable)) {
       size_t expected = asked;
-      active.compare_exchange_strong(expected, asked + 1);
+      active_web.compare_exchange_strong(expected, asked + 1);
+    } else if (response.ok() && operation.IsForActiveOnly()) {
+      SetShown(options_.bases[asked % options_.bases.size()]);
     }
-    if (refusal && refusal->IsOfToken() && steps.refused.empty() && !steps.token.empty()) {
+    if (is_of_token && !steps.token_refusal) steps.token_refusal = *response;
+    if (is_of_token && steps.refused.empty() && !steps.token.empty()) {
       steps.refused = steps.token;
       const auto other = options_.token(steps.refused);
-      if (other.ok() && *other != steps.refused) return AskNameNode(steps, operation, tries, done);
+      if (other.ok() && *other != steps.refused) return AskNameNode(steps, operation, options_.bases.size(), done);
     }
-    if (tries > 1 && (is_standby || (!response.ok() && !*sent))) return AskNameNode(steps, operation, tries - 1, done);
+    // The call that looks for the active NameNode changes nothing, so a NameNode that hangs does not end the search.
+    const bool may_go_on = !response.ok() && (!*sent || operation.name == kActiveOperation);
+    if (tries > 1 && (is_standby || is_of_token || may_go_on)) return AskActive(steps, operation, tries - 1, done);
+    if (is_standby && steps.token_refusal) return done(*steps.token_refusal);
     // No other error occurs before the first byte is sent.
     const bool is_of_certificate =
         has_https && !response.ok() && !*sent && response.error().code != ErrorCode::kUnavailable;
@@ -149,6 +199,7 @@ Hdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, Don
   auto steps = std::make_unique<Steps>();
   Operation locate = operation;
   locate.query.emplace_back("noredirect", "true");
+  locate.is_redirected = true;
   data.method = operation.method;
   steps->running = Ask(locate, [this, steps = steps.get(), data = std::move(data), done = std::move(done),
                                 subject = operation.Subject()](Result<HttpResponse> located) {
@@ -192,7 +243,7 @@ Hdfs::Handle WebHdfs::GetEntry(const std::string& path, Done<Result<HdfsEntry>> 
 }
 
 Hdfs::Handle WebHdfs::GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done) {
-  Operation operation{"GET", "GETDELEGATIONTOKEN", "/", {{"renewer", renewer}}, true};
+  Operation operation{"GET", kActiveOperation, "/", {{"renewer", renewer}}, true};
   if (!proxied.empty()) operation.query.emplace_back("doas", proxied);
   const auto parse = [](const HttpResponse& response) { return TokenIn(response.body); };
   return Ask(operation, Parsing<Token>(operation.Subject(), false, parse, std::move(done)));

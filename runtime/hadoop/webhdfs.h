@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/hadoop/hdfs.h"
+#include "runtime/hadoop/hdfs_answer.h"
 #include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
@@ -44,11 +45,16 @@ class WebHdfs : public Hdfs {
     std::string method, name, path;
     Query query;
     bool uses_ticket = false;  // instead of Options::token
+    // Returns true if only the active NameNode executes this. An observer answers the other operations, minutes behind.
+    bool IsForActiveOnly() const { return name == kActiveOperation || (method != "GET" && !is_redirected); }
+    // The NameNode only names a DataNode.
+    bool is_redirected = false;
     std::string Subject() const { return name + " " + path; }
   };
   class Steps;
 
   Result<HttpCall> CallFor(Steps& steps, const Operation& operation, const std::string& base) const;
+  void AskActive(Steps& steps, const Operation& operation, size_t tries, const Done<Result<HttpResponse>>& done);
   void AskNameNode(Steps& steps, const Operation& operation, size_t tries, const Done<Result<HttpResponse>>& done);
   Handle Ask(const Operation& operation, Done<Result<HttpResponse>> done);
   Handle AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done);

@@ -81,8 +81,20 @@ void LeaseReader::Ask() {
       token->empty() ? StrCat("user.name=", hadoop::Escaped(place_.user)) : StrCat("delegation=", *token);
   const std::string target =
       StrCat("/webhdfs/v1", hadoop::EscapedPath(Subject()), "?op=GETXATTRS&encoding=hex&", identity);
-  call_ = GetByAddress(loop_, *server, target, limit_,
-                       [this](const Result<HttpResponse>& response) { Take(AttributesIn(response, Subject())); });
+  const bool is_only_one = place_.name_nodes.size() == 1;
+  const Duration limit = is_only_one ? limit_ : limit_ / 2;
+  const auto read = [this, server = *server, target, limit] {
+    call_ = GetByAddress(loop_, server, target, limit,
+                         [this](const Result<HttpResponse>& response) { Take(AttributesIn(response, Subject())); });
+  };
+  if (is_only_one) return read();
+  const std::string prove = StrCat("/webhdfs/v1/?op=", hadoop::kActiveOperation, "&", identity);
+  call_ = GetByAddress(loop_, *server, prove, limit, [this, read](const Result<HttpResponse>& response) {
+    const auto refusal = response.ok() ? hadoop::RefusalIn(*response) : std::nullopt;
+    if (!response.ok()) return Take(response.error());
+    if (refusal && hadoop::IsStandbyException(refusal->exception)) return Take(refusal->ToError(Subject(), false));
+    read();
+  });
 }
 
 // An executor seldom makes a call, so the connection lasts for a single call. RpcHdfs asks all NameNodes.

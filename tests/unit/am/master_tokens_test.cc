@@ -203,7 +203,8 @@ TEST(TokenRefusalTest, OnlyARefusedTokenIsAReasonToWait) {
                       "GETFILESTATUS /a: SecurityException: Failed to obtain user group information: "
                       "org.apache.hadoop.security.token.SecretManager$InvalidToken: token can't be found in cache"));
   EXPECT_FALSE(refused(ErrorCode::kNotPermitted, "GETFILESTATUS /a: AccessControlException: Permission denied"));
-  EXPECT_FALSE(refused(ErrorCode::kUnavailable, "InvalidToken"));
+  EXPECT_FALSE(refused(ErrorCode::kNotPermitted, "GETFILESTATUS /InvalidToken: AccessControlException: denied"));
+  EXPECT_FALSE(refused(ErrorCode::kUnavailable, "GETFILESTATUS /a: InvalidToken: token has expired"));
 }
 
 }  // namespace

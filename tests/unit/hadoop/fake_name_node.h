@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/hdfs_answer.h"
 #include "tests/support/scripted_http_server.h"
 
 namespace tony::hadoop {
@@ -37,6 +38,8 @@ class FakeNameNode {
   std::string does_not_do;
   // Bytes of a body behind this offset are lost, as when a gateway cuts the body.
   size_t keeps_of_a_body = 1 << 30;
+  // Answers only calls that read, as an observer does.
+  bool is_observer = false;
   // The name of the paging parameter that this NameNode reads.
   std::string start_after = "startafter";
   // Answers with status 307, as a NameNode that does not know `noredirect`.
@@ -85,6 +88,8 @@ class FakeNameNode {
     const std::string op = query["op"];
     const bool to_data_node = query.count("datanode") != 0;
     const bool has_two_steps = op == "CREATE" || op == "APPEND" || op == "OPEN";
+    if (is_observer && !to_data_node && (request.method != "GET" || op == kActiveOperation))
+      return Refused(403, "ObserverRetryOnActiveException", "WRITE is not supported in state observer");
     if (has_two_steps && !to_data_node) return Locate(request.target);
     if (op == does_not_do) return {"", true};
     if (is_over_quota && op == "CREATE") {

@@ -344,6 +344,43 @@ TEST_F(NameNodesTest, ACallReturnsUnavailableIfAllNameNodesAreInStandby) {
   EXPECT_EQ(MakeFoldersAt({node.url(), other.url()}).error().code, ErrorCode::kUnavailable);
 }
 
+TEST_F(NameNodesTest, AnObserverThatIsBehindAnswersNeitherReadsNorWrites) {
+  other.is_observer = true;
+  other.files["/a"] = "old";
+  node.files["/a"] = "newest";
+  for (const std::string& first : {other.url(), node.url()}) {
+    const std::string second = first == other.url() ? node.url() : other.url();
+    WebHdfs both(loop, {.bases = {first, second}, .user = "eve"});
+    EXPECT_EQ(Must(Run<Result<HdfsEntry>>([&](auto done) { return both.GetEntry("/a", done); })).length, 6);
+    EXPECT_EQ(Must(Run<Result<std::string>>([&](auto done) { return both.Read("/a", 0, 9, done); })), "newest");
+    EXPECT_TRUE(Run<Status>([&](auto done) { return both.MakeFolders("/b", 0750, done); }).ok());
+  }
+  // The active one dies.
+  node.answers_all = FakeNameNode::Refused(403, "StandbyException", "not active");
+  WebHdfs both(loop, {.bases = {node.url(), other.url()}, .user = "eve"});
+  EXPECT_EQ(Run<Result<HdfsEntry>>([&](auto done) { return both.GetEntry("/a", done); }).error().code,
+            ErrorCode::kUnavailable);
+}
+
+TEST_F(NameNodesTest, ATokenThatAnObserverDoesNotKnowYetIsSentToTheOtherNameNodes) {
+  const auto refused = FakeNameNode::Refused(403, "InvalidToken", "token can't be found in cache");
+  const auto entry_from = [&](const std::vector<std::string>& bases) {
+    WebHdfs both(loop, {.bases = bases, .user = "eve", .token = [](const std::string&) {
+                          return Result<std::string>("token");
+                        }});
+    return Run<Result<HdfsEntry>>([&](auto done) { return both.GetEntry("/a", done); });
+  };
+  node.files["/a"] = "newest";
+  other.answers_all = refused;
+  EXPECT_TRUE(entry_from({other.url(), node.url()}).ok());
+  EXPECT_TRUE(entry_from({node.url(), other.url()}).ok());
+  // The token has ended, and the other NameNode is in standby.
+  other.answers_all = FakeNameNode::Refused(403, "StandbyException", "not active");
+  node.answers_all = refused;
+  for (const auto& bases : {std::vector{node.url(), other.url()}, {other.url(), node.url()}})
+    EXPECT_THAT(entry_from(bases).error().message, HasSubstr("InvalidToken: token can't be found in cache"));
+}
+
 using PutWholeTest = WebHdfsTest;
 
 TEST_F(PutWholeTest, ANewFileIsPublishedCompletelyAndNoTemporaryFileRemains) {

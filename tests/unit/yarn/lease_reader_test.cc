@@ -62,11 +62,12 @@ class LeaseReaderTest : public testing::Test {
                       Duration(40'000)};
 };
 
-TEST_F(LeaseReaderTest, TheLeaseIsReadByOneHttpRequest) {
+TEST_F(LeaseReaderTest, TheLeaseIsReadFromANameNodeThatHasShownThatItIsActive) {
   EXPECT_EQ(Read(), LeaseOf(2));
-  ASSERT_THAT(first_.server().requests(), SizeIs(1));
-  EXPECT_EQ(first_.server().requests()[0].method, "GET");
-  EXPECT_EQ(first_.server().requests()[0].target,
+  ASSERT_THAT(first_.server().requests(), SizeIs(2));
+  EXPECT_EQ(first_.server().requests()[0].target, "/webhdfs/v1/?op=GETDELEGATIONTOKEN&user.name=eve");
+  EXPECT_EQ(first_.server().requests()[1].method, "GET");
+  EXPECT_EQ(first_.server().requests()[1].target,
             StrCat("/webhdfs/v1", kFolder, "/am.lease?op=GETXATTRS&encoding=hex&user.name=eve"));
   EXPECT_THAT(second_.server().requests(), SizeIs(0));
 }
@@ -139,7 +140,7 @@ TEST_F(LeaseReaderTest, ASecondReadOfTheLeaseIsIgnoredWhileTheFirstReadIsUnderWa
   reader_.Read([&](const auto&) { ++answers; });
   reader_.Read([](const auto&) { FAIL(); });
   ASSERT_TRUE(RunUntil(loop_, [&] { return answers == 1; }));
-  EXPECT_THAT(first_.server().requests(), SizeIs(1));
+  EXPECT_THAT(first_.server().requests(), SizeIs(2));
 }
 
 TEST_F(LeaseReaderTest, TheLeaseReaderCanBeDestroyedInItsOwnCallback) {
@@ -190,6 +191,20 @@ TEST_F(LeaseReaderTest, TheLeaseIsReadFromTheSecondNameNodeIfTheFirstIsOnStandby
   EXPECT_THAT(first_.server().requests(), SizeIs(1)) << "the next read asks the NameNode that answered";
 }
 
+TEST_F(LeaseReaderTest, AnObserverThatIsBehindIsNotBelieved) {
+  first_.is_observer = true;
+  Write(second_, ToJson(LeaseOf(3)));
+  EXPECT_EQ(Read(), LeaseOf(3));
+}
+
+TEST_F(LeaseReaderTest, AnObserverThatDoesNotHaveTheJobsFolderYetEndsNoExecutor) {
+  Remove(first_);
+  first_.folders.clear();
+  first_.is_observer = true;
+  second_.does_not_do = "GETXATTRS";
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Ask().error().code, ErrorCode::kUnavailable);
+}
+
 TEST_F(LeaseReaderTest, TheLeaseIsReadFromTheSecondNameNodeIfTheFirstClosesTheConnection) {
   first_.does_not_do = "GETXATTRS";
   Write(second_, ToJson(LeaseOf(3)));
@@ -199,8 +214,8 @@ TEST_F(LeaseReaderTest, TheLeaseIsReadFromTheSecondNameNodeIfTheFirstClosesTheCo
 TEST_F(LeaseReaderTest, ReadingTheLeaseReturnsUnavailableIfNoNameNodeAnswers) {
   first_.does_not_do = second_.does_not_do = "GETXATTRS";
   ExpectError(Ask(), ErrorCode::kUnavailable, "~closed the connection");
-  EXPECT_THAT(first_.server().requests(), SizeIs(1));
-  EXPECT_THAT(second_.server().requests(), SizeIs(1));
+  EXPECT_THAT(first_.server().requests(), SizeIs(2));
+  EXPECT_THAT(second_.server().requests(), SizeIs(2));
   first_.does_not_do = "";
   EXPECT_EQ(Read(), LeaseOf(2));
 }
@@ -210,7 +225,7 @@ TEST_F(LeaseReaderTest, ReadingTheLeaseReturnsUnavailableIfNoNameNodeAnswers) {
 TEST_F(LeaseReaderTest, AMissingLeaseInAnExistingJobFolderIsNotAnError) {
   Remove(first_);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(Read(), std::nullopt);
-  EXPECT_THAT(first_.server().requests(), SizeIs(4)) << "a read is one request";
+  EXPECT_THAT(first_.server().requests(), SizeIs(8)) << "a read is two requests";
   Write(first_, ToJson(LeaseOf(3)));
   EXPECT_EQ(Read(), LeaseOf(3));
 }
