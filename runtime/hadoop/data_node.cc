@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/credentials.h"
 #include "runtime/hadoop/data_packets.h"
 #include "runtime/net/frame_connection.h"
 #include "runtime/net/sockets.h"
@@ -68,7 +69,7 @@ class DataNodeCall : public EventLoop::Handle {
       for (const size_t most = layer_->LongestWrap(); !bytes.empty();) {
         const auto wrapped = layer_->Wrap(bytes.substr(0, most));
         if (!wrapped.ok()) return Fail(wrapped.error());
-        for (int shift = 24; shift >= 0; shift -= 8) out_.push_back(static_cast<char>(wrapped->size() >> shift));
+        AppendBigEndian(out_, wrapped->size(), 4);
         out_ += *wrapped;
         bytes.remove_prefix(std::min(most, bytes.size()));
       }
@@ -385,8 +386,14 @@ class BlockWrite : public DataNodeCall {
   }
 
   Result<std::string> NextPiece() const {
+    const int64_t at = content_.offset + given_;
+    TRY_ASSIGN(std::string piece, PlainPiece(at, std::min(packet_, content_.length - given_)));
+    if (content_.cipher) TRY(content_.cipher->Apply(piece, content_.body_offset + static_cast<uint64_t>(at)));
+    return piece;
+  }
+
+  Result<std::string> PlainPiece(int64_t at, int64_t size) const {
     const HdfsBody& body = *content_.body;
-    const int64_t at = content_.offset + given_, size = std::min(packet_, content_.length - given_);
     if (!body.file) return body.bytes.substr(static_cast<size_t>(at), static_cast<size_t>(size));
     std::string piece(static_cast<size_t>(size), '\0');
     for (int64_t filled = 0; filled < size;) {

@@ -18,6 +18,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/hadoop/digest_md5.h"
+#include "runtime/hadoop/file_coding.h"
 #include "runtime/hadoop/hdfs.h"
 #include "runtime/hadoop/wire/hdfs.pb.h"
 #include "runtime/net/http_client.h"
@@ -52,6 +53,9 @@ struct BlockContent {
   int64_t offset = 0;  // in the body
   int64_t length = 0;
   uint32_t chunk = 512;  // bytes for each checksum
+  // Set: the bytes are encrypted before they are sent. The body begins at `body_offset` of the file.
+  std::optional<FileCipher> cipher = std::nullopt;
+  uint64_t body_offset = 0;
   // Receives the number of bytes of this block that were sent. Must not destroy the handle.
   std::function<void(int64_t)> on_moved;
 };

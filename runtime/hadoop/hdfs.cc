@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/kms_client.h"
 #include "runtime/hadoop/rpc_hdfs.h"
 #include "runtime/hadoop/webhdfs.h"
 
@@ -62,7 +63,12 @@ class GatewayHdfs : public RpcHdfs {
 std::unique_ptr<Hdfs> MakeHdfs(EventLoop& loop, Hdfs::Options options) {
   if (!options.gateway.empty()) return std::make_unique<GatewayHdfs>(loop, std::move(options));
   if (options.rpc.name_nodes.empty()) return std::make_unique<WebHdfs>(loop, std::move(options));
-  return std::make_unique<RpcHdfs>(loop, std::move(options), ResolveHost);
+  const auto kms = std::make_shared<KmsClient>(loop, options);
+  const auto decrypt = [kms](const std::string& provider, const EncryptedFileKey& key,
+                             Hdfs::Done<Result<std::string>> done) {
+    return kms->Decrypt(provider, key, std::move(done));
+  };
+  return std::make_unique<RpcHdfs>(loop, std::move(options), ResolveHost, decrypt);
 }
 
 namespace {

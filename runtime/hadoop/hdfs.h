@@ -98,6 +98,8 @@ class Hdfs {
     // calls go to the NameNodes by RPC. Empty: none.
     std::string gateway = {};
     FindToken gateway_token = nullptr;
+    // Returns the text of the token for the key management server of encryption zones. Null: the server trusts `user`.
+    std::function<Result<std::string>()> kms_token = nullptr;
     // The limit of an answer, 4 MiB, is enough for 1000 entries of a folder, or for 32 attributes of 16 KB as hex.
     HttpCallLimits limits = {.answer = 4 << 20};
   };
@@ -112,6 +114,8 @@ class Hdfs {
   // block while Kerberos answers.
   [[nodiscard]] virtual Handle GetToken(const std::string& renewer, const std::string& proxied,
                                         Done<Result<Token>> done) = 0;
+  // Returns the URI of the key management server of the cluster's encryption zones; empty: it has none.
+  [[nodiscard]] virtual Handle GetKeyProvider(Done<Result<std::string>> done) = 0;
   // Renews a token whose renewer is the owner of the Kerberos ticket, and returns the time at which the token ends
   // then.
   [[nodiscard]] virtual Handle RenewToken(const Token& token, Done<Result<Instant>> done) = 0;

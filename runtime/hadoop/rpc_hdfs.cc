@@ -74,11 +74,12 @@ std::optional<HdfsRefusal> RefusalOf(const Result<RpcConnection::Reply>& reply) 
   return HdfsRefusal{0, std::string(ShortName(failure->exception_class)), failure->message};
 }
 
-RpcHdfs::RpcHdfs(EventLoop& loop, Options options, HostResolver::Lookup lookup)
+RpcHdfs::RpcHdfs(EventLoop& loop, Options options, HostResolver::Lookup lookup, DecryptFileKey decrypt_key)
     : loop_(loop),
       options_(std::move(options)),
       names_(loop, std::move(lookup)),
-      name_node_(MakeConnection(SimpleUser{options_.user})) {}
+      name_node_(MakeConnection(SimpleUser{options_.user})),
+      decrypt_key_(std::move(decrypt_key)) {}
 
 RpcConnection RpcHdfs::MakeConnection(RpcIdentity identity) {
   return {loop_, names_, RpcServer{ActiveFirst(options_.rpc.name_nodes), kProtocol}, std::move(identity),
@@ -321,6 +322,14 @@ Hdfs::Handle RpcHdfs::GetToken(const std::string& renewer, const std::string& pr
   };
   return AskWithTicket<wire::GetDelegationTokenResponse, Token>({"getDelegationToken", "/"}, proxied, request, convert,
                                                                 std::move(done));
+}
+
+Hdfs::Handle RpcHdfs::GetKeyProvider(Done<Result<std::string>> done) {
+  const auto convert = [](const hdfs::GetServerDefaultsResponse& response) -> Result<std::string> {
+    return response.serverdefaults().keyprovideruri();
+  };
+  return Ask<hdfs::GetServerDefaultsResponse, std::string>({"getServerDefaults", "/"},
+                                                           hdfs::GetServerDefaultsRequest(), convert, std::move(done));
 }
 
 Hdfs::Handle RpcHdfs::RenewToken(const Token& token, Done<Result<Instant>> done) {

@@ -5,11 +5,16 @@
 //   Append:  append, which begins a new block -> the same
 //   Read:    getBlockLocations -> the bytes of each block, from any DataNode that has them
 //
+// A file with an erasure coding is read cell by cell, and lost cells are restored (file_coding.h). New files are
+// replicated, whatever the policy of their folder is. A file in an encryption zone is encrypted here (file_coding.h),
+// with a key that the cluster's key management server (KMS) decrypts.
+//
 // A block that cannot be written is abandoned and written again to other DataNodes, a few times. A file stays open for
 // its writer if a call is cancelled or fails. HDFS closes such a file after 20 minutes by default.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,14 +28,24 @@
 
 namespace tony::hadoop {
 
+// The key of a file in an encryption zone, encrypted by a version of the zone's key.
+struct EncryptedFileKey {
+  std::string zone_key, version, iv, bytes;
+};
+// Decrypts a key by the KMS at `provider`, e.g. "kms://http@kms.example.org:9600/kms".
+using DecryptFileKey = std::function<Hdfs::Handle(const std::string& provider, const EncryptedFileKey& key,
+                                                  Hdfs::Done<Result<std::string>> done)>;
+
 class RpcHdfs : public Hdfs {
  public:
-  // `lookup` resolves the names of the NameNodes: ResolveHost(), or a function that a static program can call.
-  RpcHdfs(EventLoop& loop, Options options, HostResolver::Lookup lookup);
+  // `lookup` resolves the names of the NameNodes: ResolveHost(), or a function that a static program can call. Without
+  // `decrypt_key`, files in encryption zones are refused.
+  RpcHdfs(EventLoop& loop, Options options, HostResolver::Lookup lookup, DecryptFileKey decrypt_key = nullptr);
 
   Handle MakeFolders(const std::string& path, int permission, Done<Status> done) override;
   Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done) override;
   Handle GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done) override;
+  Handle GetKeyProvider(Done<Result<std::string>> done) override;
   Handle RenewToken(const Token& token, Done<Result<Instant>> done) override;
   Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done) override;
   Handle List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done) override;
@@ -55,6 +70,7 @@ class RpcHdfs : public Hdfs {
     uint32_t chunk = 0;  // bytes for each checksum
     uint32_t replication = 0;
     bool encrypts_data = false;
+    std::string key_provider = {};
   };
   using Reply = RpcConnection::Reply;
   class Steps;
@@ -83,7 +99,10 @@ class RpcHdfs : public Hdfs {
   const Options options_;
   HostResolver names_;
   RpcConnection name_node_;
+  const DecryptFileKey decrypt_key_;
   std::optional<Defaults> defaults_;
+  // The decrypted keys of files by the encrypted ones, because a file is read in several calls.
+  std::map<std::string, std::string> file_keys_;
 };
 
 }  // namespace tony::hadoop

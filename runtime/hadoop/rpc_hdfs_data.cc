@@ -1,10 +1,13 @@
 // The calls of RpcHdfs that read and write the bytes of files.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/data_node.h"
 #include "runtime/hadoop/data_packets.h"
+#include "runtime/hadoop/file_coding.h"
 #include "runtime/hadoop/rpc_hdfs_calls.h"
 #include "runtime/hadoop/wire/hdfs.pb.h"
 #include "runtime/os/files.h"
@@ -21,6 +24,32 @@ constexpr Duration kFirstPause{4}, kLongestPause{400};
 // The lease of a writer, without which HDFS closes the file, lasts a minute at least.
 constexpr Duration kRenewLease{20'000};
 constexpr Duration kProgress{100};
+constexpr size_t kMostFileKeys = 1000;
+
+Result<ErasureCoding> CodingOf(const hdfs::ErasureCodingPolicy& policy) {
+  // The NameNode describes only the policies that a site has added.
+  if (!policy.has_schema()) return BuiltInErasureCoding(policy.id());
+  const hdfs::ECSchema& schema = policy.schema();
+  const ErasureCoding coding{schema.codecname(), static_cast<int>(schema.dataunits()),
+                             static_cast<int>(schema.parityunits()), policy.cellsize()};
+  TRY(CheckErasureCoding(coding));
+  return coding;
+}
+
+// Returns the block of one unit of a block group; nullopt: no DataNode has it.
+std::optional<hdfs::LocatedBlock> BlockOfUnit(const hdfs::LocatedBlock& group, int unit) {
+  for (int i = 0; i < group.locs_size(); ++i) {
+    if (static_cast<size_t>(i) >= group.blockindices().size() || group.blockindices()[static_cast<size_t>(i)] != unit)
+      continue;
+    hdfs::LocatedBlock block;
+    *block.mutable_b() = group.b();
+    block.mutable_b()->set_blockid(group.b().blockid() + static_cast<uint64_t>(unit));
+    *block.add_locs() = group.locs(i);
+    *block.mutable_blocktoken() = i < group.blocktokens_size() ? group.blocktokens(i) : group.blocktoken();
+    return block;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -73,8 +102,8 @@ class RpcHdfs::DataSteps : public Steps {
           if (const Status status = CheckChecksum(checksum); !status.ok()) return Finish(status);
           if (found.blocksize() == 0 || found.blocksize() > INT64_MAX)
             return Finish(InvalidError("the NameNode's default block size is ", found.blocksize()));
-          owner_.defaults_ =
-              Defaults{found.blocksize(), found.bytesperchecksum(), found.replication(), found.encryptdatatransfer()};
+          owner_.defaults_ = Defaults{found.blocksize(), found.bytesperchecksum(), found.replication(),
+                                      found.encryptdatatransfer(), found.keyprovideruri()};
           PrepareKey(then);
         });
   }
@@ -88,6 +117,30 @@ class RpcHdfs::DataSteps : public Steps {
           then();
         });
   }
+  // Gets the key of a file in an encryption zone, then calls `then`. Call this after Prepare().
+  void PrepareCipher(const hdfs::FileEncryptionInfo& info, const std::function<void()>& then) {
+    const std::string& provider = owner_.defaults_->key_provider;
+    if (info.suite() != hdfs::AES_CTR_NOPADDING)
+      return Finish(InvalidError(path_, ": the file is encrypted, and only AES/CTR/NoPadding is supported"));
+    if (!owner_.decrypt_key_ || provider.empty())
+      return Finish(InvalidError(path_, ": the file is in an encryption zone, and ",
+                                 provider.empty() ? "the NameNode names no KMS" : "this program calls no KMS"));
+    const auto use = [=, this, iv = info.iv()](const std::string& key) {
+      auto cipher = FileCipher::Make(key, iv);
+      if (!cipher.ok()) return Finish(Annotate(cipher.error(), path_));
+      cipher_ = *std::move(cipher);
+      then();
+    };
+    const auto known = owner_.file_keys_.find(info.key());
+    if (known != owner_.file_keys_.end()) return use(known->second);
+    running = owner_.decrypt_key_(provider, {info.keyname(), info.ezkeyversionname(), info.iv(), info.key()},
+                                  [=, this, encrypted = info.key()](const Result<std::string>& key) {
+                                    if (!key.ok()) return Finish(Annotate(key.error(), path_));
+                                    if (owner_.file_keys_.size() >= kMostFileKeys) owner_.file_keys_.clear();
+                                    owner_.file_keys_[encrypted] = *key;
+                                    use(std::string(*key));
+                                  });
+  }
   DataNodeContext Context() const {
     return {owner_.loop_, owner_.options_.limits, client_name_, owner_.options_.rpc.proves_data_transfer, key_};
   }
@@ -97,6 +150,7 @@ class RpcHdfs::DataSteps : public Steps {
   const bool writes_;
   const std::string client_name_;
   std::optional<DigestLogin> key_;
+  std::optional<FileCipher> cipher_;
 };
 
 class RpcHdfs::Reading : public DataSteps {
@@ -116,15 +170,20 @@ class RpcHdfs::Reading : public DataSteps {
     if (!response.has_locations())
       return Finish(NotFoundError(path_, ": FileNotFoundException: the path does not exist"));
     const hdfs::LocatedBlocks& found = response.locations();
-    if (found.has_fileencryptioninfo() || found.has_ecpolicy())
-      return Finish(InvalidError(path_, ": the file is ", found.has_ecpolicy() ? "erasure coded" : "encrypted",
-                                 ", and TonY reads such files only by WebHDFS (dfs.webhdfs.enabled=true)"));
+    if (found.has_ecpolicy()) {
+      auto coding = CodingOf(found.ecpolicy());
+      if (!coding.ok()) return Finish(Annotate(coding.error(), path_));
+      coding_ = *std::move(coding);
+    }
     end_ = std::min(end_, static_cast<int64_t>(found.filelength()));
     if (end_ - next_ > static_cast<int64_t>(owner_.options_.limits.answer))
       return Finish(InvalidError(path_, ": the answer has more than ", owner_.options_.limits.answer, " bytes"));
     blocks_ = {found.blocks().begin(), found.blocks().end()};
     if (next_ >= end_) return Finish(Ok());
-    Prepare([this] { ReadNext(); });
+    const std::function<void()> read = [this] { ReadNext(); };
+    Prepare([=, this, info = found.fileencryptioninfo(), is_encrypted = found.has_fileencryptioninfo()] {
+      is_encrypted ? PrepareCipher(info, read) : read();
+    });
   }
 
   void ReadNext() {
@@ -135,8 +194,11 @@ class RpcHdfs::Reading : public DataSteps {
     });
     if (block == blocks_.end()) return Finish(UnavailableError(path_, ": no block has byte ", next_));
     const uint64_t offset = at - block->offset();
-    part_ = {*block, 0, offset, std::min(block->b().numbytes() - offset, static_cast<uint64_t>(end_) - at)};
-    ReadFrom(UnavailableError("no DataNode has the block at byte ", next_));
+    const uint64_t length = std::min(block->b().numbytes() - offset, static_cast<uint64_t>(end_) - at);
+    failure_ = UnavailableError("no DataNode has the block at byte ", next_);
+    if (coding_) return ReadCell(*block, offset, length);
+    part_ = {*block, 0, offset, length};
+    ReadFrom(*failure_);
   }
 
   // Reads from the next DataNode that has the block. `last` is the error if all have failed.
@@ -147,10 +209,62 @@ class RpcHdfs::Reading : public DataSteps {
         ++part_.location;
         return ReadFrom(bytes.error());
       }
-      next_ += static_cast<int64_t>(bytes->size());
-      read_ += *bytes;
-      ReadNext();
+      Take(*std::move(bytes));
     });
+  }
+
+  void Take(std::string bytes) {
+    const Status plain = cipher_ ? cipher_->Apply(bytes, static_cast<uint64_t>(next_)) : Ok();
+    if (!plain.ok()) return Finish(plain);
+    next_ += static_cast<int64_t>(bytes.size());
+    read_ += bytes;
+    ReadNext();
+  }
+
+  // Reads bytes of one cell of a block group.
+  void ReadCell(const hdfs::LocatedBlock& group, uint64_t offset, uint64_t length) {
+    if (part_.block.b().blockid() != group.b().blockid()) lost_.clear();
+    const CellPlace place = PlaceOf(*coding_, offset);
+    part_ = {group, 0, place.offset, std::min(length, place.left)};
+    wanted_ = place.unit;
+    units_.clear();
+    ReadUnit();
+  }
+
+  // Reads the unit with the wanted bytes. If it is lost, reads the same bytes of as many other units as are needed.
+  void ReadUnit() {
+    if (const auto unit = units_.find(wanted_); unit != units_.end()) return Take(std::move(unit->second));
+    int unit = wanted_;
+    if (lost_.contains(wanted_)) {
+      if (units_.size() == static_cast<size_t>(coding_->data)) return Restore();
+      for (unit = 0; units_.contains(unit) || lost_.contains(unit);) ++unit;
+    }
+    if (unit >= coding_->data + coding_->parity) return Finish(Annotate(*failure_, "read " + path_));
+    const uint64_t size = UnitLength(*coding_, part_.block.b().numbytes(), unit);
+    const uint64_t length = size > part_.offset ? std::min(size - part_.offset, part_.length) : 0;
+    if (length == 0) return TakeUnit(unit, std::string());
+    auto block = BlockOfUnit(part_.block, unit);
+    if (!block) {
+      lost_.insert(unit);
+      return ReadUnit();
+    }
+    block->mutable_b()->set_numbytes(size);
+    running = ReadBlock(Context(), {*std::move(block), 0, part_.offset, length}, [=, this](Result<std::string> bytes) {
+      if (bytes.ok()) return TakeUnit(unit, *std::move(bytes));
+      failure_ = bytes.error();
+      lost_.insert(unit);
+      ReadUnit();
+    });
+  }
+  void TakeUnit(int unit, std::string bytes) {
+    bytes.resize(part_.length);
+    units_[unit] = std::move(bytes);
+    ReadUnit();
+  }
+  void Restore() {
+    auto restored = RestoreUnit(*coding_, wanted_, units_);
+    if (!restored.ok()) return Finish(Annotate(restored.error(), StrCat("read ", path_, ": ", failure_->message)));
+    Take(*std::move(restored));
   }
 
   void OnFinish(const Status& status) override {
@@ -162,7 +276,14 @@ class RpcHdfs::Reading : public DataSteps {
   int64_t next_, end_;  // in the file
   Done<Result<std::string>> done_;
   std::vector<hdfs::LocatedBlock> blocks_;
+  // The part of a block that is read now. With an erasure coding it is a part of one cell of a block group, whose units
+  // have been read or are lost.
   BlockPart part_;
+  std::optional<Error> failure_;
+  std::optional<ErasureCoding> coding_;
+  int wanted_ = 0;
+  std::map<int, std::string> units_;
+  std::set<int> lost_;
   std::string read_;
 };
 
@@ -190,12 +311,13 @@ class RpcHdfs::Writing : public DataSteps {
       request.set_clientname(client_name_);
       request.set_createflag(hdfs::CREATE | hdfs::SHOULD_REPLICATE | (how.overwrite ? hdfs::OVERWRITE : 0));
       request.set_createparent(how.make_parents);
+      request.add_cryptoprotocolversion(hdfs::ENCRYPTION_ZONES);
       request.set_replication(owner_.defaults_->replication);
       request.set_blocksize(owner_.defaults_->block_size);
       const Call call = CallOf("create");
       const auto on_created = Parse<hdfs::CreateResponse>(call, [this](const hdfs::CreateResponse& response) {
         file_id_ = response.fs().fileid();
-        WriteNext();
+        WriteFirst(response.fs());
       });
       Send(call, request, [this, on_created](const Result<Reply>& reply) {
         // The second exception means that another client is writing this file.
@@ -218,12 +340,18 @@ class RpcHdfs::Writing : public DataSteps {
       Ask<hdfs::AppendResponse>("append", request, [this](const hdfs::AppendResponse& response) {
         file_id_ = response.stat().fileid();
         previous_ = response.block().b();
-        WriteNext();
+        body_offset_ = response.stat().length();
+        WriteFirst(response.stat());
       });
     });
   }
 
  private:
+  void WriteFirst(const hdfs::HdfsFileStatus& file) {
+    if (!file.has_fileencryptioninfo() || body_.length() == 0) return WriteNext();
+    PrepareCipher(file.fileencryptioninfo(), [this] { WriteNext(); });
+  }
+
   void WriteNext() {
     if (written_ == body_.length()) return Complete();
     length_ = std::min(body_.length() - written_, static_cast<int64_t>(owner_.defaults_->block_size));
@@ -260,6 +388,8 @@ class RpcHdfs::Writing : public DataSteps {
                                .offset = written_,
                                .length = length_,
                                .chunk = owner_.defaults_->chunk,
+                               .cipher = cipher_,
+                               .body_offset = body_offset_,
                                .on_moved = [this](int64_t moved) { moved_ = written_ + moved; }};
     running = WriteBlock(Context(), content, [this](const std::optional<BlockFailure>& failure) {
       if (failure) return Abandon(*failure);
@@ -336,7 +466,7 @@ class RpcHdfs::Writing : public DataSteps {
   Done<Result<bool>> done_;
   EventLoop::Timer limit_, progress_, lease_timer_;
   Steps lease_;
-  uint64_t file_id_ = 0;
+  uint64_t file_id_ = 0, body_offset_ = 0;
   bool is_new_ = true;
   int64_t written_ = 0, moved_ = 0;  // bytes of the body
   hdfs::ExtendedBlock previous_;     // the last block that was written

@@ -249,6 +249,12 @@ Hdfs::Handle WebHdfs::GetToken(const std::string& renewer, const std::string& pr
   return Ask(operation, Parsing<Token>(operation.Subject(), false, parse, std::move(done)));
 }
 
+Hdfs::Handle WebHdfs::GetKeyProvider(Done<Result<std::string>> done) {
+  const Operation operation{"GET", "GETSERVERDEFAULTS", "/", {}};
+  const auto parse = [](const HttpResponse& response) { return KeyProviderIn(response.body); };
+  return Ask(operation, Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
+}
+
 Hdfs::Handle WebHdfs::RenewToken(const Token& token, Done<Result<Instant>> done) {
   const Operation operation{"PUT", "RENEWDELEGATIONTOKEN", "/", {{"token", TextOf(token)}}, true};
   const auto parse = [](const HttpResponse& response) { return TimeIn(response.body); };
@@ -286,6 +292,8 @@ Hdfs::Handle WebHdfs::Create(const std::string& path, HdfsBody body, const HdfsC
                             path,
                             {{"overwrite", BoolText(how.overwrite)},
                              {"createparent", BoolText(how.make_parents)},
+                             // Replicated, because an erasure-coded file takes at least three DataNodes.
+                             {"createflag", "CREATE,SHOULD_REPLICATE"},
                              {"permission", OctalText(how.permission)}}};
   return SendBytes(operation, std::move(body), Creating(operation.Subject(), std::move(done)));
 }

@@ -23,6 +23,7 @@ class WebHdfs : public Hdfs {
   Handle MakeFolders(const std::string& path, int permission, Done<Status> done) override;
   Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done) override;
   Handle GetToken(const std::string& renewer, const std::string& proxied, Done<Result<Token>> done) override;
+  Handle GetKeyProvider(Done<Result<std::string>> done) override;
   Handle RenewToken(const Token& token, Done<Result<Instant>> done) override;
   Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done) override;
   Handle List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done) override;

@@ -179,6 +179,13 @@ Result<std::string> TextIn(std::string_view text, std::string_view name) {
   return found;
 }
 
+Result<std::string> KeyProviderIn(std::string_view text) {
+  const json::value document = Parsed(text);
+  const json::value* defaults = Find(document, {"FsServerDefaults"});
+  if (defaults == nullptr) return NoAnswer("FsServerDefaults");
+  return StringAt(*defaults, "keyProviderUri");
+}
+
 Result<Token> TokenIn(std::string_view text) {
   const json::value document = Parsed(text);
   const json::value* found = Find(document, {"Token", "urlString"});

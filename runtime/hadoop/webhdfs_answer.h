@@ -26,6 +26,8 @@ Result<HdfsListing> ListingIn(std::string_view json);
 Result<std::map<std::string, std::string>> XattrsIn(std::string_view json);
 // The kind of the token is kHdfsTokenKind, because WebHDFS and all other servers of HDFS accept the same tokens.
 Result<Token> TokenIn(std::string_view json);
+// Returns the key management server in the answer of GETSERVERDEFAULTS; empty: it has none.
+Result<std::string> KeyProviderIn(std::string_view json);
 // Returns the time in the answer of RENEWDELEGATIONTOKEN.
 Result<Instant> TimeIn(std::string_view json);
 // Returns the text of the member `name`.

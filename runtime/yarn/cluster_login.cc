@@ -18,6 +18,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/auth_to_local.h"
 #include "runtime/hadoop/gss_context.h"
+#include "runtime/hadoop/kms_client.h"
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/job/job_spec.h"
@@ -109,6 +110,25 @@ Result<hadoop::Token> NewRmToken(const YarnCluster& cluster, const std::string& 
   return token;
 }
 
+// Returns a token for the key management server of the cluster's encryption zones; nullopt: the cluster has none.
+// `hdfs` is the text of a token for HDFS.
+Result<std::optional<hadoop::Token>> NewKmsToken(const YarnCluster& cluster, const std::string& renewer,
+                                                 const std::string& hdfs) {
+  hadoop::Hdfs::Options options = TicketOptionsOf(cluster);
+  options.token = [hdfs](const std::string&) { return hdfs; };
+  TRY_ASSIGN(const std::string provider, AskHdfs<std::string>(options, [](hadoop::Hdfs& calls, auto done) {
+               return calls.GetKeyProvider(std::move(done));
+             }));
+  if (provider.empty()) return std::optional<hadoop::Token>();
+  EventLoop loop;
+  hadoop::KmsClient kms(loop, TicketOptionsOf(cluster));
+  auto token = RunUntilAnswer<Result<hadoop::Token>>(loop, [&](auto done) {
+    return kms.GetToken(provider, renewer, VariableText(kProxyUser), std::move(done));
+  });
+  if (!token.ok()) return WithLoginAdvice(token.error());
+  return std::optional(*std::move(token));
+}
+
 // A token that this process has fetched for itself. The token is not renewed, so it ends after a day by default.
 struct OwnToken {
   std::string text;
@@ -154,6 +174,27 @@ Result<std::string> GatewayTokenTextOf(const YarnCluster& cluster, const std::st
     if (!token.ok()) return WithLoginAdvice(token.error());
     return token;
   });
+}
+
+// Returns the text of the token with which this process calls the cluster's key management server.
+Result<std::string> KmsTokenTextOf(const YarnCluster& cluster) {
+  TRY_ASSIGN(const Tokens tokens, TokensOfFile());
+  if (const auto token = TokenOfKind(tokens, hadoop::kKmsTokenKind)) return TextOf(*token);
+  TRY_ASSIGN(const std::string hdfs, HdfsTokenTextOf(cluster, ""));
+  return OwnTokenText("kms of " + HdfsAuthority(cluster.name_node), "", [&]() -> Result<hadoop::Token> {
+    TRY_ASSIGN(auto token, NewKmsToken(cluster, RenewerOf(cluster), hdfs));
+    return token ? Result<hadoop::Token>(*std::move(token)) : InvalidError("the NameNode names no KMS");
+  });
+}
+
+// Adds a token for the key management server, unless a launcher has given this process one. A job that uses no
+// encryption zone needs none, so an error is only logged.
+void AddKmsToken(const YarnCluster& cluster, const std::string& renewer, hadoop::Credentials& credentials) {
+  const auto hdfs = HdfsTokenIn(credentials.tokens, cluster);
+  if (!hdfs || TokenOfKind(credentials.tokens, hadoop::kKmsTokenKind)) return;
+  const auto token = NewKmsToken(cluster, renewer, TextOf(*hdfs));
+  if (token.ok() && *token) credentials.tokens[(*token)->service] = **token;
+  if (!token.ok()) LogWarn(StrCat("the job cannot use encryption zones: ", token.error().message));
 }
 
 }  // namespace
@@ -213,6 +254,7 @@ hadoop::Hdfs::Options HdfsOptionsOf(const YarnCluster& cluster, const HttpCallLi
   if (cluster.rm_principal.empty()) return options;
   options.token = [cluster](const std::string& refused) { return HdfsTokenTextOf(cluster, refused); };
   options.gateway_token = [cluster](const std::string& refused) { return GatewayTokenTextOf(cluster, refused); };
+  options.kms_token = [cluster] { return KmsTokenTextOf(cluster); };
   return options;
 }
 
@@ -270,6 +312,7 @@ Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const JobSp
     TRY_ASSIGN(hadoop::Token token, NewRmToken(cluster, RenewerOf(cluster)));
     credentials.tokens[token.service] = token;
   }
+  AddKmsToken(cluster, RenewerOf(cluster), credentials);
   TRY_ASSIGN(const auto others, OtherHdfsOf(cluster, spec));
   for (const std::string& other : others) TRY(AddTokenOf(other, spec, cluster, RenewerOf(cluster), credentials));
   return credentials;
@@ -283,6 +326,7 @@ Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const JobSpec& spe
   fresh.tokens[rm.service] = rm;
   TRY_ASSIGN(const hadoop::Token hdfs, NewHdfsToken(cluster, user.principal));
   fresh.tokens[hdfs.service] = hdfs;
+  AddKmsToken(cluster, user.principal, fresh);
   TRY_ASSIGN(const Instant until, AskHdfs<Instant>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& calls, auto done) {
                return calls.RenewToken(hdfs, std::move(done));
              }));

@@ -47,8 +47,9 @@ Result<std::string> HomeFolderOf(const YarnCluster& cluster, const std::string& 
 bool HasTokenFile();
 
 // Returns the tokens that the application master and the tasks of a new job get: for the ResourceManager, for the
-// cluster's HDFS, and for each other HDFS that the job names (OtherHdfsOf()). Empty without Kerberos. The
-// ResourceManager renews these tokens, and cancels them when the job has ended, except if HasTokenFile().
+// cluster's HDFS and the key management server of its encryption zones, and for each other HDFS that the job names
+// (OtherHdfsOf()). Empty without Kerberos. The ResourceManager renews these tokens, and cancels them when the job has
+// ended, except if HasTokenFile().
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const JobSpec& spec);
 
 // Returns new tokens for a job that already runs. Only a user with a Kerberos ticket gets them. The user is their

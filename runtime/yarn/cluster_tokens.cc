@@ -11,7 +11,8 @@ namespace {
 constexpr char kTokensSecret[] = "tony.tokens";
 
 bool IsForCluster(const hadoop::Token& token) {
-  return token.kind == hadoop::kHdfsTokenKind || token.kind == hadoop::kRmTokenKind;
+  return token.kind == hadoop::kHdfsTokenKind || token.kind == hadoop::kRmTokenKind ||
+         token.kind == hadoop::kKmsTokenKind;
 }
 
 }  // namespace

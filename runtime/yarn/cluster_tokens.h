@@ -17,8 +17,9 @@
 
 namespace tony {
 
-// Returns the tokens for HDFS and the ResourceManager among the credentials. Its number is the time at which the newest
-// token for HDFS was issued, by the clock of the NameNode. number 0: the credentials have no such token. Pure.
+// Returns the tokens for HDFS, its key management server and the ResourceManager among the credentials. Its number is
+// the time at which the newest token for HDFS was issued, by the clock of the NameNode. number 0: the credentials have
+// no such token. Pure.
 ClusterTokens ClusterTokensIn(const hadoop::Credentials& credentials);
 
 // Replaces tokens with the same alias, and adds the others. Everything else stays. kInvalid: the pushed bytes are not

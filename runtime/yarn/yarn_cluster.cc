@@ -399,7 +399,11 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   const std::string user = Variable("HADOOP_USER_NAME").value_or("");
   const hadoop::SiteConfiguration site(sites, Variable);
   TRY_ASSIGN(YarnCluster cluster, YarnClusterOf(site, user.empty() ? UserName(geteuid()) : user));
-  if (HasHttps(cluster) || HasHttpsPages(cluster) || cluster.gateway.starts_with("https:")) {
+  // The servers of encryption zones. The NameNode's setting counts, but the client's trust does not come from there.
+  TRY_ASSIGN(const auto key_provider, site.Find("hadoop.security.key.provider.path"));
+  const bool has_https_kms = key_provider && key_provider->text.starts_with("kms://https@");
+  const bool has_https_gateway = cluster.gateway.starts_with("https:");
+  if (HasHttps(cluster) || HasHttpsPages(cluster) || has_https_gateway || has_https_kms) {
     TRY_ASSIGN(HttpTrust trust, hadoop::ReadHttpTrust(sites, FoldersOf(files), Variable));
     cluster.trust = std::make_shared<const HttpTrust>(std::move(trust));
   }

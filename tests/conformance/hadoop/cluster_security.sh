@@ -143,6 +143,16 @@ yarn.nodemanager.webapp.spnego-keytab-file $keys
 END
 }
 
+kms_security() {
+  cat <<END
+hadoop.kms.authentication.kerberos.principal HTTP/localhost@$realm
+hadoop.kms.authentication.kerberos.keytab $folder/kdc/HTTP.keytab
+hadoop.kms.proxyuser.gateway.users *
+hadoop.kms.proxyuser.gateway.hosts *
+END
+  token_lives hadoop.kms.authentication.delegation
+}
+
 write_security() {
   mkdir -p "$folder/services"
   chmod 700 "$folder/services"

@@ -24,7 +24,7 @@ name_nodes() {
   fi
   cat <<END
 dfs.nameservices pair${viewfs:+,far}
-dfs.ha.namenodes.pair nn1,nn2
+dfs.ha.namenodes.pair ${observer:+nn3,}nn1,nn2
 dfs.namenode.rpc-address.pair.nn1 localhost:${port[0]}
 dfs.namenode.rpc-address.pair.nn2 localhost:${port[18]}
 dfs.namenode.http-address.pair.nn1 localhost:${port[1]}
@@ -36,6 +36,41 @@ dfs.ha.tail-edits.period 1s
 dfs.ha.fencing.methods shell(/bin/true)
 dfs.client.failover.proxy.provider.pair org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider
 END
+  [ -z "$observer" ] || cat <<END
+dfs.namenode.rpc-address.pair.nn3 localhost:${port[31]}
+dfs.namenode.http-address.pair.nn3 localhost:${port[32]}
+dfs.namenode.name.dir.pair.nn3 file://$folder/namenode3
+dfs.namenode.state.context.enabled ${TONY_HADOOP_STATE_IDS:-true}
+END
+}
+
+# Prints the options of a DataNode that is not the first one.
+data_node_options() {  # NUMBER
+  local at=$((27 + 3 * $1))
+  cat <<END
+-Ddfs.datanode.data.dir=file://$folder/datanode$1
+-Ddfs.datanode.address=localhost:${port[at]}
+-Ddfs.datanode.http.address=localhost:${port[at + 1]}
+-Ddfs.datanode.ipc.address=localhost:${port[at + 2]}
+END
+}
+
+kms_provider() { echo "kms://http@localhost:${port[30]}/kms"; }
+
+# Every user may use every key.
+write_kms() {
+  local operation
+  mkdir -p "$folder/conf-kms"
+  cp "$folder/conf/core-site.xml" "$folder/conf/log4j.properties" "$folder/conf-kms"
+  site "$folder/conf-kms/kms-site.xml" <<END
+hadoop.kms.http.host localhost
+hadoop.kms.http.port ${port[30]}
+hadoop.kms.key.provider.uri jceks://file@$folder/kms.jceks
+hadoop.kms.authentication.type ${kerberos:-simple}
+$([ -z "$kerberos" ] || kms_security)
+END
+  for operation in MANAGEMENT GENERATE_EEK DECRYPT_EEK READ; do echo "default.key.acl.$operation *"; done |
+    site "$folder/conf-kms/kms-acls.xml"
 }
 
 # Without high availability, the first namespace has a logical name, too, by which only daemons know it.
@@ -91,6 +126,7 @@ $([ -z "$viewfs" ] || mount_table)
 $([ -z "$httpfs" ] || gateway_may_impersonate)
 hadoop.http.staticuser.user ${TONY_HADOOP_WEB_USER:-dr.who}
 hadoop.tmp.dir $folder/tmp
+$([ -z "$kms" ] || echo "hadoop.security.key.provider.path $(kms_provider)")
 $([ -z "$kerberos" ] || core_security)
 END
   site "$1/hdfs-site.xml" <<END

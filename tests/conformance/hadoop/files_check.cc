@@ -21,7 +21,7 @@ Status Put(Cluster& cluster, const std::string& path) {
 }
 
 Status Get(Cluster& cluster, const std::string& path) {
-  constexpr int64_t kMost = 2 << 20;
+  constexpr int64_t kMost = 64 << 20;
   TRY_ASSIGN(const std::string bytes,
              cluster.Run<Result<std::string>>([&](auto done) { return cluster.root.Read(path, 0, kMost, done); }));
   std::cout << bytes;

@@ -37,16 +37,21 @@ bool Is(const Result<T>& result, const T& value) {
 }
 
 // Returns the options for `place`: "http://HOST:PORT" is the NameNode's web server, "rpc://HOST:PORT" its RPC server,
-// and "rpc://HOST:PORT,http://HOST:PORT" its RPC server and a gateway.
+// and "rpc://HOST:PORT,http://HOST:PORT" its RPC server and a gateway. Several NameNodes are
+// "http://HOST:PORT,http://HOST:PORT" or "rpc://HOST:PORT,HOST:PORT".
 inline Hdfs::Options OptionsFor(const std::string& place, const std::string& user) {
   constexpr std::string_view kRpc = "rpc://";
   Hdfs::Options options{.user = user, .limits = {.answer = 128 << 20}};
   if (place.starts_with(kRpc)) {
-    const size_t comma = std::min(place.find(','), place.size());
-    options.rpc.name_nodes = {*ParseEndpoint(place.substr(kRpc.size(), comma - kRpc.size()), 0)};
-    if (comma < place.size()) options.gateway = place.substr(comma + 1);
+    for (const std::string& server : Split(place.substr(kRpc.size()), ',')) {
+      if (server.starts_with("http")) {
+        options.gateway = server;
+      } else {
+        options.rpc.name_nodes.push_back(*ParseEndpoint(server, 0));
+      }
+    }
   } else {
-    options.bases = {place};
+    options.bases = Split(place, ',');
   }
   return options;
 }

@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/file_coding.h"
 #include "runtime/hadoop/wire/hdfs.pb.h"
 #include "tests/support/results.h"
 #include "tests/support/run_until.h"
@@ -22,6 +24,7 @@ using testing::SizeIs;
 
 constexpr char kStandby[] = "org.apache.hadoop.ipc.StandbyException";
 constexpr uint64_t kBlockSize = 1000;
+constexpr uint64_t kGroup = 0x8000'0000'0000'0010;
 
 Result<std::string> NoNames(const std::string& host) { return UnavailableError("resolve ", host); }
 
@@ -97,6 +100,7 @@ class RpcHdfsTest : public EventLoopTest {
       response.mutable_serverdefaults()->set_writepacketsize(65536);
       response.mutable_serverdefaults()->set_replication(2);
       response.mutable_serverdefaults()->set_filebuffersize(4096);
+      response.mutable_serverdefaults()->set_keyprovideruri(key_provider);
       return succeed(response);
     }
     if (call.method == "getBlockLocations") {
@@ -106,7 +110,12 @@ class RpcHdfsTest : public EventLoopTest {
     }
     if (call.method == "create") {
       hdfs::CreateResponse response;
-      *response.mutable_fs() = SomeFile();
+      *response.mutable_fs() = created;
+      return succeed(response);
+    }
+    if (call.method == "append") {
+      hdfs::AppendResponse response;
+      *response.mutable_stat() = created;
       return succeed(response);
     }
     if (call.method == "addBlock") {
@@ -155,6 +164,54 @@ class RpcHdfsTest : public EventLoopTest {
     last.set_datalen(0);
     return StrCat(DelimitedBytes(response), PacketBytes(header, bytes, 4), PacketBytes(last, "", 4));
   }
+  // Sets a file of two cells of four bytes and their parity, each on a DataNode.
+  void HasErasureCodedFile() {
+    HasFile("01234567");
+    hdfs::LocatedBlock& group = *places.mutable_blocks(0);
+    group.mutable_b()->set_blockid(kGroup);
+    *group.add_locs() = third.info();
+    group.set_blockindices(std::string("\0\1\2", 3));
+    for (const char* password : {"p0", "p1", "p2"}) {
+      *group.add_blocktokens() = group.blocktoken();
+      group.mutable_blocktokens()->rbegin()->set_password(password);
+    }
+    hdfs::ErasureCodingPolicy& policy = *places.mutable_ecpolicy();
+    policy.set_id(64);
+    policy.set_cellsize(4);
+    policy.mutable_schema()->set_codecname("xor");
+    policy.mutable_schema()->set_dataunits(2);
+    policy.mutable_schema()->set_parityunits(1);
+    std::string parity = "0123";
+    for (size_t i = 0; i < 4; ++i) parity[i] = static_cast<char>(parity[i] ^ "4567"[i]);
+    first.answer = Served("0123");
+    second.answer = Served("4567");
+    third.answer = Served(parity);
+  }
+  // The file's key and first counter in these tests.
+  static FileCipher Cipher() { return Must(FileCipher::Make("decrypted key 16", "first counter 16")); }
+  static std::string Encrypted(std::string bytes, uint64_t offset) {
+    EXPECT_TRUE(Cipher().Apply(bytes, offset).ok());
+    return bytes;
+  }
+  static hdfs::FileEncryptionInfo ZoneFile() {
+    hdfs::FileEncryptionInfo info;
+    info.set_suite(hdfs::AES_CTR_NOPADDING);
+    info.set_cryptoprotocolversion(hdfs::ENCRYPTION_ZONES);
+    info.set_key("encrypted key");
+    info.set_iv("first counter 16");
+    info.set_keyname("key");
+    info.set_ezkeyversionname("key@0");
+    return info;
+  }
+  // Returns a client whose KMS answers at once with the file's key.
+  std::unique_ptr<RpcHdfs> ZoneClient() {
+    const auto decrypt = [this](const std::string& provider, const EncryptedFileKey& key,
+                                const Hdfs::Done<Result<std::string>>& done) -> Hdfs::Handle {
+      decrypted.push_back(StrCat(provider, " ", key.zone_key, " ", key.version, " ", key.iv, " ", key.bytes));
+      return loop.After(Duration(0), [done] { done(std::string("decrypted key 16")); });
+    };
+    return std::make_unique<RpcHdfs>(loop, At({node.port()}), NoNames, decrypt);
+  }
   static std::string Refused(hdfs::Status status, const std::string& message) {
     hdfs::BlockOpResponse response;
     response.set_status(status);
@@ -170,7 +227,10 @@ class RpcHdfsTest : public EventLoopTest {
   }
 
   FakeRpcServer node{loop, std::nullopt};
-  ScriptedDataNode first{loop}, second{loop};
+  ScriptedDataNode first{loop}, second{loop}, third{loop};
+  hdfs::HdfsFileStatus created = SomeFile();
+  std::string key_provider;
+  std::vector<std::string> decrypted;
   hdfs::LocatedBlocks places;
   std::vector<hdfs::AddBlockRequest> blocks;
   int completes = 0;
@@ -240,6 +300,30 @@ TEST_F(RpcHdfsTest, ARefusedTokenIsReplacedOnce) {
   EXPECT_EQ(refused.at(1), TextOf(old));
 }
 
+TEST_F(RpcHdfsTest, ARefusedTokenIsReportedIfTheOtherNameNodeIsInStandby) {
+  FakeRpcServer strict(loop, Token{"fresh", "2", kHdfsTokenKind, ""});
+  FakeRpcServer standby(loop, Token{"old", "1", kHdfsTokenKind, ""});
+  standby.on_call = [&](const FakeRpcServer::Call& call) { standby.Fail(call, kStandby, "not active"); };
+  for (const auto& ports : {std::vector<int>{strict.port(), standby.port()}, {standby.port(), strict.port()}}) {
+    Hdfs::Options options = At(ports);
+    options.token = [](const std::string&) -> Result<std::string> {
+      return TextOf(Token{"old", "1", kHdfsTokenKind, ""});
+    };
+    const auto entry = GetEntry(*Client(options));
+    EXPECT_EQ(entry.error().code, ErrorCode::kNotPermitted) << entry.error().message;
+    EXPECT_THAT(entry.error().message, HasSubstr(": InvalidToken: "));
+  }
+}
+
+TEST_F(RpcHdfsTest, AnObserverIsAskedLikeAStandby) {
+  FakeRpcServer observer(loop, std::nullopt);
+  observer.on_call = [&](const FakeRpcServer::Call& call) {
+    observer.Fail(call, "org.apache.hadoop.ipc.ObserverRetryOnActiveException", "not active");
+  };
+  for (const auto& ports : {std::vector<int>{observer.port(), node.port()}, {node.port(), observer.port()}})
+    EXPECT_TRUE(GetEntry(*Client(At(ports))).ok());
+}
+
 TEST_F(RpcHdfsTest, RefusalsHaveTheCodesOfWebHdfs) {
   const auto code_of = [&](const std::string& exception, const std::string& message, bool writes) {
     node.on_call = [=, this](const FakeRpcServer::Call& call) { node.Fail(call, exception, message); };
@@ -298,15 +382,80 @@ TEST_F(RpcHdfsTest, AReadFailsIfNoDataNodeHasTheRightBytes) {
   EXPECT_THAT(reason_of(""), HasSubstr("dfs.data.transfer.protection"));
 }
 
-TEST_F(RpcHdfsTest, EncryptedFilesAndAnswersAboveTheLimitAreRefused) {
+TEST_F(RpcHdfsTest, AnswersAboveTheLimitAreRefused) {
   HasFile("0123456789");
   Hdfs::Options options = At({node.port()});
   options.limits.answer = 9;
   client = Client(options);
   EXPECT_THAT(Read().error().message, HasSubstr("more than 9 bytes"));
-  places.mutable_ecpolicy()->set_id(1);
-  EXPECT_THAT(Read().error().message, HasSubstr("erasure coded"));
+}
+
+TEST_F(RpcHdfsTest, AnErasureCodedFileIsReadCellByCell) {
+  HasErasureCodedFile();
+  EXPECT_EQ(Must(Read()), "01234567");
+  ASSERT_THAT(first.reads, SizeIs(1));
+  EXPECT_EQ(first.reads[0].header().baseheader().block().blockid(), kGroup);
+  EXPECT_EQ(second.reads.at(0).header().baseheader().block().blockid(), kGroup + 1);
+  EXPECT_EQ(second.reads.at(0).header().baseheader().token().password(), "p1");
+  EXPECT_THAT(third.reads, SizeIs(0));
+}
+
+TEST_F(RpcHdfsTest, ALostCellOfAnErasureCodedFileIsRestored) {
+  HasErasureCodedFile();
+  first.answer = Refused(hdfs::ERROR, "disk is full");
+  EXPECT_EQ(Must(Read()), "01234567");
+  EXPECT_EQ(third.reads.at(0).header().baseheader().block().blockid(), kGroup + 2);
+  // The NameNode names no DataNode for the first cell.
+  hdfs::LocatedBlock& group = *places.mutable_blocks(0);
+  group.set_blockindices(std::string("\1\2", 2));
+  group.mutable_locs()->DeleteSubrange(0, 1);
+  group.mutable_blocktokens()->DeleteSubrange(0, 1);
+  EXPECT_EQ(Must(Read(2, 3)), "234");
+  second.answer = Refused(hdfs::ERROR, "broken");
+  const auto lost = Read();
+  EXPECT_EQ(lost.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(lost.error().message, HasSubstr("read /a: DataNode 127.0.0.1"));
+  EXPECT_THAT(lost.error().message, HasSubstr("broken"));
+}
+
+TEST_F(RpcHdfsTest, AnErasureCodingThatIsNotKnownIsRefused) {
+  HasErasureCodedFile();
+  places.mutable_ecpolicy()->mutable_schema()->set_dataunits(100);
   EXPECT_EQ(Read().error().code, ErrorCode::kInvalid);
+  places.mutable_ecpolicy()->clear_schema();
+  EXPECT_THAT(Read().error().message, HasSubstr("policy 64 is not known"));
+}
+
+TEST_F(RpcHdfsTest, AFileInAnEncryptionZoneIsDecryptedFromAnyByteOn) {
+  HasFile(Encrypted("0123456789", 0));
+  *places.mutable_fileencryptioninfo() = ZoneFile();
+  EXPECT_THAT(Read().error().message, HasSubstr("the file is in an encryption zone, and the NameNode names no KMS"));
+  key_provider = "kms://http@kms:9600/kms";
+  client = std::make_unique<RpcHdfs>(loop, At({node.port()}), NoNames);
+  EXPECT_THAT(Read().error().message, HasSubstr("this program calls no KMS"));
+  client = ZoneClient();
+  EXPECT_EQ(Must(Read()), "0123456789");
+  EXPECT_EQ(Must(Read()), "0123456789");
+  EXPECT_THAT(decrypted, ElementsAre("kms://http@kms:9600/kms key key@0 first counter 16 encrypted key"));
+  places.mutable_fileencryptioninfo()->set_suite(hdfs::SM4_CTR_NOPADDING);
+  EXPECT_THAT(Read().error().message, HasSubstr("only AES/CTR/NoPadding is supported"));
+}
+
+TEST_F(RpcHdfsTest, BytesForAnEncryptionZoneAreEncryptedAtTheirPlaceInTheFile) {
+  key_provider = "kms://http@kms:9600/kms";
+  client = ZoneClient();
+  created.mutable_fileencryptioninfo()->CopyFrom(ZoneFile());
+  first.answer = Accepts();
+  const std::string bytes = std::string(kBlockSize, 'a') + "bc";
+  EXPECT_TRUE(Must(Create(bytes)));
+  EXPECT_THAT(first.written, ElementsAre(Encrypted(std::string(kBlockSize, 'a'), 0), Encrypted("bc", kBlockSize)));
+  created.set_length(7);
+  EXPECT_TRUE(Run<Status>([&](auto done) { return client->Append("/a", {"more", {}, {}}, done); }).ok());
+  EXPECT_EQ(first.written.back(), Encrypted("more", 7));
+  // An empty file needs no key.
+  created.mutable_fileencryptioninfo()->set_key("another");
+  EXPECT_TRUE(Must(Create("")));
+  EXPECT_THAT(decrypted, SizeIs(1));
 }
 
 TEST_F(RpcHdfsTest, AFileOfTwoBlocksIsWritten) {
