@@ -295,6 +295,17 @@ Status AddTokenOf(const std::string& other_hdfs, const JobSpec& spec, const Yarn
   return Ok();
 }
 
+// Adds a new token for the cluster's HDFS, and returns its end. The token does not contain its end; only its renewer
+// learns the end, when it renews the token.
+Result<Instant> AddFreshToken(const YarnCluster& cluster, const std::string& renewer, hadoop::Credentials& fresh) {
+  TRY_ASSIGN(const hadoop::Token token, NewHdfsToken(cluster, renewer));
+  TRY_ASSIGN(const Instant end, AskHdfs<Instant>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& hdfs, auto done) {
+               return hdfs.RenewToken(token, std::move(done));
+             }));
+  fresh.tokens[token.service] = token;
+  return end;
+}
+
 }  // namespace
 
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const JobSpec& spec) {
@@ -324,22 +335,17 @@ Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const JobSpec& spe
   hadoop::Credentials fresh;
   TRY_ASSIGN(const hadoop::Token rm, NewRmToken(cluster, user.principal));
   fresh.tokens[rm.service] = rm;
-  TRY_ASSIGN(const hadoop::Token hdfs, NewHdfsToken(cluster, user.principal));
-  fresh.tokens[hdfs.service] = hdfs;
+  TRY_ASSIGN(Instant until, AddFreshToken(cluster, user.principal, fresh));
   AddKmsToken(cluster, user.principal, fresh);
-  TRY_ASSIGN(const Instant until, AskHdfs<Instant>(TicketOptionsOf(cluster), [&](hadoop::Hdfs& calls, auto done) {
-               return calls.RenewToken(hdfs, std::move(done));
-             }));
   TRY_ASSIGN(const auto others, OtherHdfsOf(cluster, spec));
-  for (const std::string& other : others) {
-    const Status added = AddTokenOf(other, spec, cluster, user.principal, fresh);
-    if (!added.ok()) LogWarn(added.error().message);
+  for (const std::string& name : others) {
+    const auto other = WithOtherHdfs(cluster, name, kOtherNameNodesKey);
+    const auto end = other.ok() ? AddFreshToken(*other, user.principal, fresh) : Result<Instant>(other.error());
+    if (end.ok()) until = std::min(until, *end);
+    if (!end.ok()) LogWarn(StrCat(name, ": ", end.error().message));
   }
-  ClusterTokens tokens = ClusterTokensIn(fresh);
-  tokens.until = std::min(tokens.until, until);
+  ClusterTokens tokens = FreshClusterTokens(std::move(fresh), until);
   if (tokens.number == 0) return InvalidError("the NameNode's token cannot be read, so its age is not known");
-  TRY(AddTo(fresh, tokens));
-  tokens.bytes = EncodeCredentials(fresh);
   return tokens;
 }
 

@@ -15,19 +15,39 @@ bool IsForCluster(const hadoop::Token& token) {
          token.kind == hadoop::kKmsTokenKind;
 }
 
-}  // namespace
-
-ClusterTokens ClusterTokensIn(const hadoop::Credentials& credentials) {
+// Returns tokens without bytes. The dates are those that the tokens themselves contain.
+ClusterTokens DatesIn(const hadoop::Credentials& credentials) {
   ClusterTokens tokens;
-  hadoop::Credentials chosen;
   for (const auto& [alias, token] : credentials.tokens) {
-    if (IsForCluster(token)) chosen.tokens[alias] = token;
     const auto dates = DatesOf(token);
     if (!dates) continue;
     tokens.until = tokens.number == 0 ? dates->longest : std::min(tokens.until, dates->longest);
     tokens.number = std::max(tokens.number, ToMillis(dates->issued));
   }
+  return tokens;
+}
+
+void SetDates(hadoop::Credentials& credentials, const ClusterTokens& pushed) {
+  credentials.secrets[kTokensSecret] = StrCat(pushed.number, " ", ToMillis(pushed.until));
+}
+
+}  // namespace
+
+ClusterTokens FreshClusterTokens(hadoop::Credentials fresh, Instant until) {
+  ClusterTokens tokens = DatesIn(fresh);
   if (tokens.number == 0) return {};
+  tokens.until = std::min(tokens.until, until);
+  SetDates(fresh, tokens);
+  tokens.bytes = EncodeCredentials(fresh);
+  return tokens;
+}
+
+ClusterTokens ClusterTokensIn(const hadoop::Credentials& credentials) {
+  ClusterTokens tokens = DatesIn(credentials);
+  if (tokens.number == 0) return {};
+  hadoop::Credentials chosen;
+  for (const auto& [alias, token] : credentials.tokens)
+    if (IsForCluster(token)) chosen.tokens[alias] = token;
   tokens.bytes = EncodeCredentials(chosen);
   const auto pushed = credentials.secrets.find(kTokensSecret);
   if (pushed == credentials.secrets.end()) return tokens;
@@ -43,7 +63,7 @@ Status AddTo(hadoop::Credentials& credentials, const ClusterTokens& pushed) {
   TRY_ASSIGN(const hadoop::Credentials fresh, hadoop::DecodeCredentials(pushed.bytes));
   for (const auto& [alias, token] : fresh.tokens)
     if (IsForCluster(token)) credentials.tokens[alias] = token;
-  credentials.secrets[kTokensSecret] = StrCat(pushed.number, " ", ToMillis(pushed.until));
+  SetDates(credentials, pushed);
   return Ok();
 }
 

@@ -22,6 +22,10 @@ namespace tony {
 // no such token. Pure.
 ClusterTokens ClusterTokensIn(const hadoop::Credentials& credentials);
 
+// Returns fresh tokens as a client pushes them. The first of them ends at `until`, as far as their renewer knows.
+// number 0: the credentials have no token for HDFS. Pure.
+ClusterTokens FreshClusterTokens(hadoop::Credentials fresh, Instant until);
+
 // Replaces tokens with the same alias, and adds the others. Everything else stays. kInvalid: the pushed bytes are not
 // credentials. Pure.
 Status AddTo(hadoop::Credentials& credentials, const ClusterTokens& pushed);

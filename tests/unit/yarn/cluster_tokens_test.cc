@@ -43,6 +43,15 @@ TEST(ClusterTokensTest, TheNumberIsTheNewestIssueAndTheEndIsTheFirstEndOfAToken)
   EXPECT_TRUE(chosen.secrets.empty());
 }
 
+TEST(ClusterTokensTest, FreshTokensEndWhenTheirRenewerOrTheTokensThemselvesSay) {
+  const ClusterTokens early = FreshClusterTokens(OfJob(), FromMillis(3000));
+  EXPECT_EQ(early.number, 2000);
+  EXPECT_EQ(early.until, FromMillis(3000));
+  EXPECT_EQ(ClusterTokensIn(Must(hadoop::DecodeCredentials(early.bytes))).until, FromMillis(3000));
+  EXPECT_EQ(FreshClusterTokens(OfJob(), FromMillis(10'000)).until, FromMillis(8000));
+  EXPECT_EQ(FreshClusterTokens({}, FromMillis(3000)), ClusterTokens{});
+}
+
 TEST(ClusterTokensTest, CredentialsWithoutATokenForHdfsHaveNoClusterTokens) {
   Credentials credentials = OfJob();
   for (const char* alias : {"ha-hdfs:pair", "ha-hdfs:other"}) credentials.tokens.erase(alias);
