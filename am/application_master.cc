@@ -497,7 +497,10 @@ JobStatus ApplicationMaster::Snapshot() const {
   status.tracking_url = tracking_url_;
   status.delay = pending_reason_;
   status.trouble = trouble_;
-  if (tokens_.number > 0) status.tokens_until = tokens_.until;
+  if (tokens_.number > 0) {
+    status.tokens_until = tokens_.until;
+    status.tokens_issued = FromMillis(tokens_.number);
+  }
   status.tokens_are_overdue = tokens_are_overdue_;
   if (job_.Ended() && !end_told_) {
     status.state = ToString(JobState::kStopping);

@@ -51,8 +51,14 @@ Result<std::optional<TokenPushResult>> PushFreshTokens(const Arbiter& arbiter, c
 void TokenPusher::See(const JobStatus& status, bool is_led) {
   is_over_ = status.verdict.has_value();
   if (is_over_ || !status.tokens_until) return timer_.reset();
-  if (*status.tokens_until <= until_ && is_led == is_led_) return;
-  until_ = std::max(until_, *status.tokens_until);
+  // The AM of an earlier release does not report when the tokens were issued. Newer tokens may end earlier, because the
+  // ResourceManager renews those of the submit for a week.
+  const bool are_newer = status.tokens_issued ? *status.tokens_issued > issued_ : *status.tokens_until > until_;
+  if (!are_newer && is_led == is_led_) return;
+  if (are_newer) {
+    issued_ = status.tokens_issued.value_or(RealClock().Now());
+    until_ = *status.tokens_until;
+  }
   is_led_ = is_led;
   PushInTime(without_am_);
 }
@@ -63,7 +69,7 @@ void TokenPusher::OnAmLost() {
 }
 
 void TokenPusher::PushInTime(Duration longest_without_am) {
-  const Duration pause = UntilFreshTokens(until_, RealClock().Now());
+  const Duration pause = std::max(issued_ + UntilFreshTokens(until_, issued_) - RealClock().Now(), Duration(0));
   PushAfter(is_led_ ? pause : std::min(pause, longest_without_am));
 }
 
@@ -81,6 +87,7 @@ void TokenPusher::Push() {
 void TokenPusher::Take(const Result<std::optional<TokenPushResult>>& pushed) {
   if (pushed.ok() && *pushed) {
     is_told_ = false;
+    issued_ = RealClock().Now();
     until_ = (*pushed)->reply.until;
     return PushInTime(kWithoutAm);
   }

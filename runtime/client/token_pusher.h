@@ -26,11 +26,11 @@ struct TokenPushResult {
 };
 Result<std::optional<TokenPushResult>> PushFreshTokens(const Arbiter& arbiter, const JobRecords& records);
 
-// Pushes fresh tokens whenever a quarter of the remaining time has passed, for a client that follows a job. When the
-// client dies, the job has three quarters of the tokens' life left. Also pushes within seconds if no AM leads the job,
-// because YARN starts an AM container with the tokens of the submit, which may have ended. A failed push is retried,
-// and its reason is reported once. Loop thread only; the pushes run on another thread. `arbiter` must outlive the
-// object.
+// Pushes fresh tokens whenever a quarter of the tokens' life has passed, for a client that follows a job. When the
+// client dies, the job has three quarters of that life left. A client that begins to follow later pushes at once. Also
+// pushes within seconds if no AM leads the job, because YARN starts an AM container with the tokens of the submit,
+// which may have ended. A failed push is retried, and its reason is reported once. Loop thread only; the pushes run on
+// another thread. `arbiter` must outlive the object.
 class TokenPusher {
  public:
   // `without_am` is the time that another AM gets to lead the job, before tokens are pushed to it.
@@ -60,7 +60,9 @@ class TokenPusher {
   const Arbiter& arbiter_;
   const std::function<void(const std::string&)> on_note_;
   const Duration without_am_;
-  Instant until_{};  // end of the job's newest tokens
+  // The times at which the job's newest tokens were issued, and end.
+  Instant issued_{};
+  Instant until_{};
   bool is_led_ = true;
   bool is_told_ = false;  // the reason of the failed pushes
   bool is_over_ = false;  // the job has ended

@@ -45,8 +45,9 @@ struct ClusterTokens {
   Duration Life() const { return until - FromMillis(number); }
 };
 
-// Returns the time after which a program that renews tokens fetches fresh ones: a quarter of the tokens' rest.
-inline Duration UntilFreshTokens(Instant until, Instant now) { return std::max((until - now) / 4, Duration(200)); }
+// Returns the time after `since` at which a program that renews tokens fetches fresh ones: a quarter of the tokens'
+// life from `since`.
+inline Duration UntilFreshTokens(Instant until, Instant since) { return std::max((until - since) / 4, Duration(200)); }
 // Returns the time after which such a program tries again after a failure. After the end of the tokens, the pause
 // spares the KDC until a user runs kinit.
 inline Duration UntilRetry(Instant until, Instant now) {

@@ -91,6 +91,8 @@ struct JobStatus {
   // The time until which the job's programs may call their cluster, because their tokens end then. Not set if the
   // cluster needs no tokens.
   std::optional<Instant> tokens_until;
+  // The time at which these tokens were issued.
+  std::optional<Instant> tokens_issued;
   // True: half of these tokens' life has passed, and no client has pushed fresh ones.
   bool tokens_are_overdue = false;
   // The next fields, up to `planned_kill`, are about the workflow engine (Azkaban or Airflow) that submitted the job.
@@ -113,8 +115,8 @@ struct JobStatus {
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}. Times are in ISO 8601. A task's "usage" (outcome.h) stands
 // next to its "outcome". The following members are written only if they have a value: "request_id", "submission",
 // "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}, "tracking_url", "tensorboard_url",
-// "tokens_until", "tokens_overdue", "tags", "tolerated_failures" and "checkpoint":{"directory","resumed_from":{"path",
-// "step","writer","job"},"unknown"}.
+// "tokens_until", "tokens_issued", "tokens_overdue", "tags", "tolerated_failures" and "checkpoint":{"directory",
+// "resumed_from":{"path","step","writer","job"},"unknown"}.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

@@ -171,6 +171,7 @@ class JobStatus:
     tracking_url: str | None = None
     tensorboard_url: str | None = None
     tokens_until: Time | None = None
+    tokens_issued: Time | None = None
     tokens_overdue: bool | None = None
     am_reachable: bool | None = None
     unruled: bool | None = None

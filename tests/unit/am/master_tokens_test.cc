@@ -101,6 +101,7 @@ TEST_F(MasterTokensTest, TheStatusShowsTheEndOfTheNewestTokens) {
   EXPECT_EQ(master_.ShowStatus().tokens_until, kOlder.until);
   PushTo(master_, kNewer);
   EXPECT_EQ(master_.ShowStatus().tokens_until, kNewer.until);
+  EXPECT_EQ(master_.ShowStatus().tokens_issued, FromMillis(6));
 }
 
 TEST_F(MasterTokensTest, TokensAreOverdueAfterHalfOfTheirLifeUntilFreshOnesArePushed) {

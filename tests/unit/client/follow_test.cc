@@ -519,6 +519,30 @@ TEST_F(TokenPusherTest, TokensArePushedWithinSecondsIfNoMasterLeadsTheJob) {
   EXPECT_TRUE(RunUntil(loop_, [this] { return pushes_ > 0; }));
 }
 
+TEST_F(TokenPusherTest, AClientThatFollowsTheJobOnlyForSecondsPushesAfterAQuarterOfTheTokensLife) {
+  Pushes(Fresh(std::chrono::hours(24)));
+  JobStatus status = Until(std::chrono::hours(19));
+  status.tokens_issued = *status.tokens_until - std::chrono::hours(24);
+  pusher_.See(status, true);
+  EXPECT_FALSE(RunUntil(loop_, [this] { return pushes_ > 0; }, Duration(500)));
+  TokenPusher other(loop_, records_, launcher_, [](const std::string&) {});
+  status.tokens_until = *status.tokens_until - std::chrono::hours(2);
+  status.tokens_issued = *status.tokens_issued - std::chrono::hours(2);
+  other.See(status, true);
+  EXPECT_TRUE(RunUntil(loop_, [this] { return pushes_ > 0; }));
+}
+
+TEST_F(TokenPusherTest, TokensThatAnotherClientHasPushedCountEvenIfTheyEndEarlierThanTheFirstOnes) {
+  Pushes(Fresh(std::chrono::hours(24)));
+  JobStatus status = Until(std::chrono::hours(24 * 7));
+  status.tokens_issued = RealClock().Now() - Duration(1000);
+  pusher_.See(status, true);
+  JobStatus pushed = Until(Duration(800));
+  pushed.tokens_issued = RealClock().Now();
+  pusher_.See(pushed, true);
+  EXPECT_TRUE(RunUntil(loop_, [this] { return pushes_ > 0; }));
+}
+
 TEST_F(TokenPusherTest, AFailedPushIsReportedOnceAndRetried) {
   launcher_.on_push = [this]() -> Result<std::optional<Arbiter::TokenPush>> {
     return NotPermittedError("no ticket, try ", ++pushes_);
