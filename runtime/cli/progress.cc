@@ -97,6 +97,21 @@ void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& afte
   }
 }
 
+// Adds a line if the end of the job's tokens has changed, and a line if fresh tokens are overdue.
+void AppendTokenLines(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
+                      std::vector<std::string>& lines) {
+  if (after.verdict || !after.tokens_until) return;
+  const std::string until = ToIso8601(*after.tokens_until);
+  const bool has_changed = !before || before->tokens_until != after.tokens_until;
+  if (after.tokens_are_overdue) {
+    if (has_changed || !before->tokens_are_overdue)
+      lines.push_back(StrCat("warning: fresh tokens are overdue, so the job can use the cluster only until ", until,
+                             "; run: tony credentials push ", after.job.value));
+  } else if (has_changed && telling == Telling::kEverything) {
+    lines.push_back(StrCat("the job can use the cluster until ", until, "; fresh tokens will extend this time"));
+  }
+}
+
 std::string ToleratedText(const JobStatus& status) {
   const int failed = status.tolerated_failures;
   return StrCat(failed, failed == 1 ? " task has" : " tasks have", " failed, and the job continues");
@@ -112,6 +127,7 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   if (after.trouble != (before ? before->trouble : "") && !after.verdict)
     lines.push_back(after.trouble.empty() ? "the job is no longer degraded" : StrCat("degraded: ", after.trouble));
+  AppendTokenLines(before, after, telling, lines);
   if (telling == Telling::kEverything) {
     const std::string delay = before ? before->delay : "";
     if (after.delay != delay && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));

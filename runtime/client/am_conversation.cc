@@ -73,8 +73,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
 
   void Take(const JobStatus& status, bool is_news) {
     seq_ = status.seq;
-    trouble_ = status.trouble;
-    delay_ = status.delay;
+    unnumbered_ = UnnumberedNewsOf(status);
     const bool ended = status.verdict.has_value();
     // The next Watch is sent before the sink is called, because the sink may block, for example while its output is not
     // read.
@@ -86,7 +85,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
     const bool asks_usage = opening_.usage_interval > Duration(0);
     am_->Watch(opening_.token, seq_, asks_usage ? opening_.usage_interval : kWatchLimit, {},
                WhenAnswered<JobStatus>([this, asks_usage](const JobStatus& status) {
-                 const bool changed = status.seq != seq_ || status.trouble != trouble_ || status.delay != delay_;
+                 const bool changed = status.seq != seq_ || UnnumberedNewsOf(status) != unnumbered_;
                  Take(status, changed || asks_usage);
                }));
   }
@@ -103,9 +102,9 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   const Sink sink_;
   bool stopped_ = false;
   std::unique_ptr<AmConnection> am_;
-  // Fields of the newest status. A later status is reported if one of these fields differs.
+  // Parts of the newest status. A later status is reported if one of these parts differs.
   int64_t seq_ = 0;
-  std::string trouble_, delay_;
+  UnnumberedNews unnumbered_;
 };
 
 AmConversation::AmConversation(EventLoop& loop, Opening opening, Sink sink)

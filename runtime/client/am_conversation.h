@@ -17,6 +17,17 @@
 
 namespace tony {
 
+// The parts of a status that change without a new `seq`. Clients report a status if its `seq` or one of these is new.
+struct UnnumberedNews {
+  std::string delay, trouble;
+  std::optional<Instant> tokens_until;
+  bool tokens_are_overdue = false;
+  bool operator==(const UnnumberedNews&) const = default;
+};
+inline UnnumberedNews UnnumberedNewsOf(const JobStatus& status) {
+  return {status.delay, status.trouble, status.tokens_until, status.tokens_are_overdue};
+}
+
 class AmConversation {
  public:
   struct Opening {

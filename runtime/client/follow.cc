@@ -147,8 +147,7 @@ bool Follower::CheckStatusFile() {
 }
 
 void Follower::ReportFromFile(const JobStatus& status) {
-  const bool news =
-      !last_ || status.seq > last_->seq || status.trouble != last_->trouble || status.delay != last_->delay;
+  const bool news = !last_ || status.seq > last_->seq || UnnumberedNewsOf(status) != UnnumberedNewsOf(*last_);
   if (!news || (last_ && status.seq < last_->seq)) return;
   last_ = status;
   sink_.on_status(status);

@@ -11,6 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 
 TaskStatus Worker(int index, const std::string& state, int64_t pid = 0) {
   return {.id = {"worker", index},
@@ -75,6 +76,26 @@ TEST(ProgressTest, TheTensorBoardUrlIsReportedOnceWhenTheUrlBecomesKnown) {
   after.tensorboard_url = "http://127.0.0.1:6006/";
   EXPECT_THAT(ChangeLines(before, after), ElementsAre("tensorboard: http://127.0.0.1:6006/"));
   EXPECT_THAT(ChangeLines(after, after), IsEmpty());
+}
+
+TEST(ProgressTest, TheEndOfTheTokensIsReportedWhenItMovesAndOnceWhenFreshTokensAreOverdue) {
+  JobStatus first = Running({}), overdue = first, fresh = first;
+  first.tokens_until = overdue.tokens_until = FromMillis(60'000);
+  overdue.tokens_are_overdue = true;
+  fresh.tokens_until = FromMillis(120'000);
+  EXPECT_THAT(
+      ChangeLines(Running({}), first),
+      ElementsAre("the job can use the cluster until 1970-01-01T00:01:00.000Z; fresh tokens will extend this time"));
+  EXPECT_THAT(ChangeLines(first, first), IsEmpty());
+  const auto warning = ElementsAre(
+      "warning: fresh tokens are overdue, so the job can use the cluster only until 1970-01-01T00:01:00.000Z; run: "
+      "tony credentials push local-1");
+  EXPECT_THAT(ChangeLines(first, overdue), warning);
+  EXPECT_THAT(ImportantLines(first, overdue), warning);
+  EXPECT_THAT(ChangeLines(overdue, overdue), IsEmpty());
+  EXPECT_THAT(ChangeLines(overdue, fresh), SizeIs(1));
+  EXPECT_THAT(ChangeLines(fresh, first), SizeIs(1)) << "fresh tokens may end earlier than those of the submit";
+  EXPECT_THAT(ImportantLines(overdue, fresh), IsEmpty());
 }
 
 TEST(ProgressTest, MissingAndResumedHeartbeatsOfATaskAreReported) {
