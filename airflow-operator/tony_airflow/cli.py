@@ -37,10 +37,12 @@ class TonyCli:
     program: str = NAME
     home: str | None = None  # $TONY_HOME; None: inherited
     conf_dir: str | None = None  # $TONY_CONF_DIR
+    proxy_user: str | None = None  # $HADOOP_PROXY_USER
 
     @property
     def _program(self) -> tony.Program:
-        return tony.Program(None if self.program == NAME else self.program, self.home, self.conf_dir, WITHHELD)
+        path = None if self.program == NAME else self.program
+        return tony.Program(path, self.home, self.conf_dir, WITHHELD, self.proxy_user)
 
     def call(
         self,
@@ -50,14 +52,21 @@ class TonyCli:
         limit: float = CALL_LIMIT,
         calls: Calls | None = None,
         own_session: bool = False,
+        on_note: Callable[[str], Any] = lambda _: None,
     ) -> Document:
         """Runs one verb and returns its answer. `document` goes to standard input, where no other user can read it.
 
+        `on_note` gets each line that the command writes for people.
         After `limit` seconds the command is ended, but not the job. calls.stop() and exceptions from outside, such as
         Airflow's signals and timeouts, also end the command.
         """
         with as_ours():
-            return self._program.call(Ask(words, document, directory, limit), calls=calls, own_session=own_session)
+            return self._program.call(
+                Ask(words, document, directory, limit),
+                calls=calls,
+                own_session=own_session,
+                said=lambda text: pass_lines(text, on_note),
+            )
 
     async def acall(self, *words: str, limit: float = CALL_LIMIT) -> Document:
         """Runs one verb in an event loop. The process has ended when this returns, raises or is cancelled."""
@@ -69,10 +78,17 @@ class TonyCli:
         return JobWatch.shared(self._program, named)
 
 
-async def end_of(watch: JobWatch, job_id: str, on_news: Callable[[Document], Any]) -> Document:
-    """Waits until the job ends, and returns its last status."""
+async def end_of(
+    watch: JobWatch, job_id: str, on_news: Callable[[Document], Any], on_note: Callable[[str], Any]
+) -> Document:
+    """Waits until the job ends, and returns its last status. `on_note` gets messages for people about the job."""
     with as_ours():
-        return await watch.end_of(job_id, on_news)
+        return await watch.end_of(job_id, on_news, on_note)
+
+
+def pass_lines(said: bytes, on_note: Callable[[str], Any]) -> None:
+    for line in said.decode(errors="replace").splitlines():
+        on_note(line)
 
 
 @contextlib.contextmanager

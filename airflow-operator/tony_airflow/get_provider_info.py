@@ -25,6 +25,10 @@ CONNECTION_FIELDS = {
     ),
     "home": ("Home", "$TONY_HOME, the folder of the jobs; empty: the worker's $TONY_HOME"),
     "conf_dir": ("Configuration", "$TONY_CONF_DIR, the folder of tony-site.xml; empty: the worker's $TONY_CONF_DIR"),
+    "proxy_user": (
+        "Proxy user",
+        "the user of a Hadoop cluster for whom the tasks act, if the cluster allows it (hadoop.proxyuser.*)",
+    ),
     "namespace": ("Namespace", "a word that distinguishes this Airflow from others that use the same tony"),
     "history_url": ("History", "the address that `tony history --serve` prints; links of ended jobs lead there"),
 }

@@ -48,6 +48,8 @@ class TonyParameters(BaseOperator):
     :param conf: `tony.*` properties; they override all other settings
     :param files: files and folders for every task, `SRC[::NAME][#archive]`; Airflow itself uses the name `resources`
     :param tony_conn_id: connection of type `tony`; the default one need not exist
+    :param proxy_user: user of a Hadoop cluster for whom this task submits, watches, reads and ends its job; the cluster
+        must allow it (`hadoop.proxyuser.*`). Default: the connection's extra field `proxy_user`
     :param wait_for_completion: False: return the job's id as soon as the job is recorded (see TonyJobSensor)
     :param deferrable: wait in a triggerer after `defer_after` seconds in the worker, so that short jobs never defer
     :param poll_interval: longest time between two queries of the job, in seconds; changes arrive at once
@@ -75,7 +77,7 @@ class TonyParameters(BaseOperator):
     `tracking_url`, `logs_url` from the start, `final_state` at the end.
     """
 
-    template_fields: Sequence[str] = ("spec", "properties", *MEMBERS, "files", "directory", "request_id")
+    template_fields: Sequence[str] = ("spec", "properties", *MEMBERS, "files", "directory", "proxy_user", "request_id")
     template_fields_renderers = {name: "json" for name in ("spec", "tasks", "env", "conf")}
 
     def __init__(
@@ -98,6 +100,7 @@ class TonyParameters(BaseOperator):
         files: Sequence[str | os.PathLike[str]] | None = None,
         directory: FileName = None,
         tony_conn_id: str = DEFAULT_CONNECTION,
+        proxy_user: str | None = None,
         wait_for_completion: bool = True,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         defer_after: float = 15.0,
@@ -135,6 +138,7 @@ class TonyParameters(BaseOperator):
         self.files = files
         self.directory = directory
         self.tony_conn_id = tony_conn_id
+        self.proxy_user = proxy_user
         self.wait_for_completion = wait_for_completion
         self.deferrable = deferrable
         self.defer_after = defer_after

@@ -22,6 +22,7 @@ from tony_airflow.hooks.tony import Order, TonyHook
 from tony_airflow.links.tony import LINKS
 from tony_airflow.order import are_of_one_task
 from tony_airflow.result import TaskLog
+from tony_airflow.tokens import TokenLog
 
 PAUSE = 0.2  # seconds between two queries of a job whose state changes all the time
 LONGEST_PAUSE = 10.0  # seconds between attempts to reach tony
@@ -47,6 +48,7 @@ class TaskTry:
         self._log = log
         self._patience = patience
         self._told = ""
+        self._tokens = TokenLog(log)
         self._linked = False
 
     def reach(self, call: Callable[..., Any], *words: Any, patience: float | None = None, **more: Any) -> Any:
@@ -81,11 +83,13 @@ class TaskTry:
         longest = min(longest, STREAM_PAUSE) if stream else longest
         while True:
             seconds = max(1, math.ceil(min(longest, until - time.monotonic())))
-            status: Document = self.reach(self.hook.wait, job_id, seq, seconds, self.order.owner, watcher)
+            words = (job_id, seq, seconds, self.order.owner, watcher, self._tokens.note)
+            status: Document = self.reach(self.hook.wait, *words)
             self.go_on()
             self._expect_own(status)
             self._linked = self._linked or ("verdict" not in status and self.push_links(status))
             self._tell(status)
+            self._tokens.see(status)
             if stream:
                 self.reach(stream.show_new)
             if "verdict" in status:

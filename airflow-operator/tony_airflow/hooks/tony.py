@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from tony_airflow._compat import AirflowNotFoundException, BaseHook
@@ -36,6 +37,7 @@ class Order:
 class TonyHook(BaseHook):
     """Runs the `tony` of the connection. Without a connection it runs the `tony` of the package tony-runtime.
 
+    `proxy_user` overrides the connection's extra field of this name.
     All methods raise TonyTransportError (another try may help), TonyRefused, TonyNotFound, TonyError.
     """
 
@@ -44,9 +46,10 @@ class TonyHook(BaseHook):
     conn_type = "tony"
     hook_name = "TonY"
 
-    def __init__(self, tony_conn_id: str = DEFAULT_CONNECTION, **kwargs: Any) -> None:
+    def __init__(self, tony_conn_id: str = DEFAULT_CONNECTION, proxy_user: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.tony_conn_id = tony_conn_id
+        self.proxy_user = proxy_user
         self.calls = Calls()  # all except kill()
         self._extra: dict[str, Any] | None = None
 
@@ -73,7 +76,8 @@ class TonyHook(BaseHook):
     @property
     def cli(self) -> TonyCli:
         name = program.allowed(self.extra.get("cli"))
-        return TonyCli(name, self.extra.get("home") or None, self.extra.get("conf_dir") or None)
+        home, conf_dir, proxy_user = (self.extra.get(key) or None for key in ("home", "conf_dir", "proxy_user"))
+        return TonyCli(name, home, conf_dir, self.proxy_user or proxy_user)
 
     def _call(self, *words: str, **options: Any) -> Document:
         return self.cli.call(*words, calls=self.calls, **options)
@@ -113,10 +117,18 @@ class TonyHook(BaseHook):
     def status(self, job_id: str) -> Document:
         return self._call("status", job_id)
 
-    def wait(self, job_id: str, since: int, seconds: int, owner: str, watcher: str) -> Document:
+    def wait(
+        self,
+        job_id: str,
+        since: int,
+        seconds: int,
+        owner: str,
+        watcher: str,
+        on_note: Callable[[str], Any] = lambda _: None,
+    ) -> Document:
         """Returns the status after a change since `since`, or after `seconds`. Restarts the AM if the job has no AM."""
         words = ["wait", job_id, "--since", str(since), "--timeout", str(seconds), "--owner", owner]
-        return self._call(*words, "--watcher", watcher, limit=seconds + 60)
+        return self._call(*words, "--watcher", watcher, limit=seconds + 60, on_note=on_note)
 
     def find(self, request_id: str) -> Document:
         return self._call("find", "--request-id", request_id)

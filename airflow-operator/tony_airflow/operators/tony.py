@@ -64,7 +64,7 @@ class TonyOperator(TonyParameters):
     @property
     def hook(self) -> TonyHook:
         if self._hook is None:
-            self._hook = TonyHook(self.tony_conn_id)
+            self._hook = TonyHook(self.tony_conn_id, self.proxy_user)
         return self._hook
 
     # The methods below are in the order in which they are called.

@@ -30,10 +30,11 @@ class TonyJobSensor(BaseSensorOperator):
 
     :param job_id: the job, such as `{{ ti.xcom_pull('train', key='job_id') }}`
     :param request_id: instead of job_id: the request id of the job, which may be submitted later
+    :param proxy_user: user of a Hadoop cluster to whom the job belongs, as for TonyOperator
     :param deferrable: wait in a triggerer
     """
 
-    template_fields: Sequence[str] = ("job_id", "request_id")
+    template_fields: Sequence[str] = ("job_id", "request_id", "proxy_user")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class TonyJobSensor(BaseSensorOperator):
         job_id: str | None = None,
         request_id: str | None = None,
         tony_conn_id: str = DEFAULT_CONNECTION,
+        proxy_user: str | None = None,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         **kwargs: Any,
     ) -> None:
@@ -48,6 +50,7 @@ class TonyJobSensor(BaseSensorOperator):
         self.job_id = job_id
         self.request_id = request_id
         self.tony_conn_id = tony_conn_id
+        self.proxy_user = proxy_user
         self.deferrable = deferrable
 
     def execute(self, context: Any) -> Any:
@@ -58,7 +61,7 @@ class TonyJobSensor(BaseSensorOperator):
             return done.xcom_value
         trigger = TonyJobTrigger(
             job_id=self.job_id or None,
-            cli=dataclasses.asdict(TonyHook(self.tony_conn_id).cli),
+            cli=dataclasses.asdict(self._hook().cli),
             request_id=self.request_id,
             poll_interval=self.poke_interval,
         )
@@ -71,8 +74,11 @@ class TonyJobSensor(BaseSensorOperator):
             raise TonyTransportError(event["message"])
         return done.xcom_value
 
+    def _hook(self) -> TonyHook:
+        return TonyHook(self.tony_conn_id, self.proxy_user)
+
     def poke(self, context: Any) -> PokeReturnValue:
-        hook = TonyHook(self.tony_conn_id)
+        hook = self._hook()
         try:
             status = self._status(hook)
         except TonyTransportError as error:

@@ -15,9 +15,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from tony_airflow._compat import BaseTrigger, TriggerEvent
-from tony_airflow.cli import TonyCli, end_of
+from tony_airflow.cli import Document, TonyCli, end_of
 from tony_airflow.exceptions import TonyError, TonyNotFound, TonyTransportError
 from tony_airflow.hooks.tony import Order, kill_words
+from tony_airflow.tokens import TokenLog
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds between attempts to reach tony
 # In seconds. If a triggerer has not seen the job in this time, a worker waits for the job in its place.
@@ -103,7 +104,13 @@ class TonyJobTrigger(BaseTrigger):
             self.job_id = await self._job_of_request()
         watch = self._tony.watch(named=self.owner is not None)
         self._watcher = watch.watcher
-        status = await end_of(watch, self.job_id, self._note)
+        tokens = TokenLog(self.log)
+
+        def on_news(status: Document) -> None:
+            self._note()
+            tokens.see(status)
+
+        status = await end_of(watch, self.job_id, on_news, tokens.note)
         return str(status["verdict"]["message"])
 
     async def _job_of_request(self) -> str:
@@ -112,10 +119,10 @@ class TonyJobTrigger(BaseTrigger):
                 found = await self._tony.acall("find", "--request-id", str(self.request_id))
                 return str(found["job"])
             except TonyNotFound:
-                self._note(None)
+                self._note()
                 await asyncio.sleep(self.poll_interval)
 
-    def _note(self, _: Any) -> None:
+    def _note(self) -> None:
         self._seen, self._silent_since = True, None
 
     async def _end_in_time(self) -> str:

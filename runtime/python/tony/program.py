@@ -86,21 +86,23 @@ class Ask:
 class Program:
     """The program at `path`, or the first of: $TONY_PROGRAM, the program of this package, the `tony` in $PATH.
 
-    home and conf_dir set the process's $TONY_HOME and $TONY_CONF_DIR; by default it inherits them. The process does not
-    get variables whose names start with one of `withheld`, because jobs inherit the environment of their submit.
+    home, conf_dir and proxy_user set the process's $TONY_HOME, $TONY_CONF_DIR and $HADOOP_PROXY_USER; by default it
+    inherits them. The process does not get variables whose names start with one of `withheld`, because jobs inherit the
+    environment of their submit.
     """
 
     path: str | None = None
     home: str | None = None
     conf_dir: str | None = None
     withheld: tuple[str, ...] = ()
+    proxy_user: str | None = None
 
     def found(self) -> str:
         return self.path or os.environ.get("TONY_PROGRAM") or beside_this_package() or of_path()
 
     def environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(self.withheld)}
-        own = {"TONY_HOME": self.home, "TONY_CONF_DIR": self.conf_dir}
+        own = {"TONY_HOME": self.home, "TONY_CONF_DIR": self.conf_dir, "HADOOP_PROXY_USER": self.proxy_user}
         return inherited | {name: value for name, value in own.items() if value}
 
     def call(

@@ -17,6 +17,10 @@ from tony.program import LEAVE_LIMIT, LONGEST_LINE, Ask, Program, end
 from tony.where import NAME
 
 
+# A status or an error of a job, or a message for people about it.
+News = Document | TonyError | str
+
+
 class JobWatch:
     """Writes the ids of jobs to the process, and passes the lines about each job to the waits for that job.
 
@@ -30,11 +34,12 @@ class JobWatch:
     def __init__(self, program: Program, named: bool) -> None:
         self.watcher = secrets.token_hex(16) if named else None
         self._program = program
-        self._waiting: dict[str, list[asyncio.Queue[Document | TonyError]]] = {}
+        self._waiting: dict[str, list[asyncio.Queue[News]]] = {}
         self._process: asyncio.subprocess.Process | None = None
         # The lock for the start and the end of the process.
         self._turn = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
+        self._notes: asyncio.Task[None] | None = None
 
     @classmethod
     def shared(cls, program: Program, named: bool) -> JobWatch:
@@ -42,9 +47,17 @@ class JobWatch:
         watches = cls._of_loop.setdefault(asyncio.get_running_loop(), {})
         return watches.setdefault((program, named), cls(program, named))
 
-    async def end_of(self, job_id: str, on_news: Callable[[Document], Any] = lambda _: None) -> Document:
-        """Returns the job's last status. Raises the error of `tony` if it cannot follow the job."""
-        queue: asyncio.Queue[Document | TonyError] = asyncio.Queue()
+    async def end_of(
+        self,
+        job_id: str,
+        on_news: Callable[[Document], Any] = lambda _: None,
+        on_note: Callable[[str], Any] = lambda _: None,
+    ) -> Document:
+        """Returns the job's last status. Raises the error of `tony` if it cannot follow the job.
+
+        `on_note` gets messages for people about the job, for example why no fresh tokens could be pushed.
+        """
+        queue: asyncio.Queue[News] = asyncio.Queue()
         self._waiting.setdefault(job_id, []).append(queue)
         try:
             await self._ask(job_id)
@@ -52,6 +65,9 @@ class JobWatch:
                 news = await queue.get()
                 if isinstance(news, TonyError):
                     raise news
+                if isinstance(news, str):
+                    on_note(news)
+                    continue
                 if "error" in news:
                     raise error_of(news["error"])
                 on_news(news)
@@ -66,9 +82,10 @@ class JobWatch:
         async with self._turn:
             if self._process is None:
                 ask = Ask(("watch", "-", *(("--watcher", self.watcher) if self.watcher else ())))
-                streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL, "limit": LONGEST_LINE}
+                streams: dict[str, Any] = {"stdin": subprocess.PIPE, "limit": LONGEST_LINE}
                 self._process = await self._program.astart(ask, **streams)
                 self._reader = asyncio.create_task(self._read(self._process))
+                self._notes = asyncio.create_task(self._read_notes(self._process))
         self._write(job_id)
 
     def _leave(self, job_id: str, queue: asyncio.Queue[Any]) -> None:
@@ -108,6 +125,13 @@ class JobWatch:
                 self._process = None
                 for queue in [queue for queues in self._waiting.values() for queue in queues]:
                     queue.put_nowait(last)
+
+    async def _read_notes(self, process: asyncio.subprocess.Process) -> None:
+        """Passes each message for people to the waits for the job that it names."""
+        async for line in cast(asyncio.StreamReader, process.stderr):
+            note = line.decode(errors="replace").strip()
+            for queue in [queue for job, queues in self._waiting.items() if job in note for queue in queues]:
+                queue.put_nowait(note)
 
     async def _rest(self) -> None:
         async with self._turn:

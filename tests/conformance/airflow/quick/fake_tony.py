@@ -124,6 +124,7 @@ def status(job):
             document[name] = job[name]
     if now in PAGED:
         document["tracking_url"] = "http://127.0.0.1:1/" + job["job"] + "/"
+    document.update({} if now in FINAL else script()["more"])
     if now in FINAL:
         document.update(verdict=verdict(job, now), ended=iso(course(job)[-1][0]))
         if job["acked"]:

@@ -90,6 +90,18 @@ class CallTest(HookCase):
         environment = self.world.calls()[0]["environment"]
         self.assertEqual((environment["TONY_HOME"], environment["TONY_CONF_DIR"]), ("/x/home", "/x/conf"))
 
+    def test_a_proxy_user_is_taken_from_the_argument_the_connection_or_the_environment(self) -> None:
+        from tony_airflow.hooks.tony import TonyHook
+
+        self.hook().version()
+        self.set_environment("HADOOP_PROXY_USER", "of-the-worker")
+        self.hook().version()
+        self.connect(proxy_user="of-the-connection")
+        self.hook().version()
+        TonyHook(proxy_user="of-the-argument").version()
+        users = [call["environment"].get("HADOOP_PROXY_USER") for call in self.world.calls()]
+        self.assertEqual(users, [None, "of-the-worker", "of-the-connection", "of-the-argument"])
+
     def test_a_connection_without_home_leaves_tony_home_unchanged(self) -> None:
         self.set_environment("TONY_HOME", "/machine/home")
         self.hook().version()

@@ -195,10 +195,11 @@ class KilledTest(QuickCase):
         def on_term() -> None:
             raise KeyboardInterrupt
 
-        task = self.operator(retries=1)
+        task = self.operator(retries=1, proxy_user="eve")
         with self.terminated(lambda: self.world.calls("wait"), on_term), self.assertRaises(KeyboardInterrupt):
             self.execute(task)
         wait_until("the job is killed", lambda: self.states() == ["KILLED"])
+        self.assertEqual(self.world.calls("kill")[0]["environment"].get("HADOOP_PROXY_USER"), "eve")
 
     def test_a_kill_is_sent_even_if_airflow_does_not_answer(self) -> None:
         """While Airflow 3 ends a task it may not answer any more, not even a request for the connection."""

@@ -3,6 +3,7 @@
 import datetime
 import itertools
 import json
+import threading
 import uuid
 from typing import Any
 
@@ -11,6 +12,7 @@ from .case import AIRFLOW_2, RUN_BEGAN, RUN_ID, AirflowFailException, AirflowSki
 # the start of a run that was deleted and created again with the same id
 ANEW = RUN_BEGAN + datetime.timedelta(seconds=1)
 FAILED = [[0, "RUNNING"], [0.1, "FAILED"]]
+END = "2026-11-22T02:00:00.000Z"  # of tokens
 
 
 class SuccessTest(QuickCase):
@@ -115,6 +117,29 @@ class SuccessTest(QuickCase):
         text = "\n".join(lines)
         for part in ("played-1", "tony.x is unknown", "RUNNING", "SUCCEEDED"):
             self.assertIn(part, text)
+
+    def test_every_call_for_a_task_acts_for_the_proxy_user_of_the_task(self) -> None:
+        self.world.play(outputs={"a": 1})
+        self.run_operator(proxy_user="eve", get_logs="tail")
+        self.assertLessEqual({"submit", "wait", "logs", "outputs", "ack"}, set(self.world.verbs()))
+        self.assertEqual({call["environment"].get("HADOOP_PROXY_USER") for call in self.world.calls()}, {"eve"})
+
+    def test_the_task_log_says_until_when_the_job_can_use_the_cluster_and_warns_once(self) -> None:
+        why = f"job played-1 gets no fresh tokens, so it can use the cluster only until {END}: run kinit"
+        self.world.play(
+            timeline=[[0, "RUNNING"]], more={"tokens_until": END},
+            mischief={"wait": [{"stderr": f"job running\n{why}\n", "always": True}]},
+        )  # fmt: skip
+        with self.logged() as lines, self.ended_after("wait", 4):
+            threading.Timer(0.5, self.world.play, [], {"timeline": [[0, "RUNNING"]], "more": {
+                "tokens_until": END, "tokens_overdue": True}}).start()  # fmt: skip
+            self.run_operator(poll_interval=0.1)
+        self.assertEqual([line for line in lines if END in line], [
+            why,
+            f"job played-1 can use the cluster until {END}; fresh tokens will extend this time",
+            f"fresh tokens are overdue, so job played-1 can use the cluster only until {END}; run: tony credentials "
+            "push played-1",
+        ])  # fmt: skip
 
     def test_get_logs_tail_shows_the_last_log_lines_of_a_failed_job(self) -> None:
         told = "".join(f"line {n}\n" for n in range(100))

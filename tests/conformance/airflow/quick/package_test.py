@@ -211,7 +211,7 @@ class ContentTest(unittest.TestCase):
         from tony_airflow.get_provider_info import get_provider_info
 
         fields = get_provider_info()["connection-types"][0]["conn-fields"]
-        self.assertEqual(set(fields), {"cli", "home", "conf_dir", "namespace", "history_url"})
+        self.assertEqual(set(fields), {"cli", "home", "conf_dir", "proxy_user", "namespace", "history_url"})
 
     def test_every_source_file_starts_with_the_license_notice(self) -> None:
         for file in (PROVIDER / "tony_airflow").rglob("*.py"):

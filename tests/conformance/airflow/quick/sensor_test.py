@@ -41,6 +41,14 @@ class SensorTest(QuickCase):
             self.assertEqual(self.execute(self.sensor(job_id=job)), {"a": 1})
         self.assertFalse({"ack", "kill"} & set(self.world.verbs()))
 
+    def test_the_sensor_waits_as_its_proxy_user(self) -> None:
+        job = self.submit(outputs={"a": 1})
+        self.execute(self.sensor(job_id=job, proxy_user="eve"))
+        users = [call["environment"].get("HADOOP_PROXY_USER") for call in self.world.calls()]
+        self.assertEqual(set(users[1:]), {"eve"})
+        deferral = self.deferral(self.sensor(job_id=self.submit(timeline=ENDLESS), proxy_user="eve", deferrable=True))
+        self.assertEqual(deferral.trigger.serialize()[1]["cli"]["proxy_user"], "eve")
+
     def test_the_sensor_acknowledges_a_job_only_if_no_task_waits_for_the_job(self) -> None:
         self.world.play(outputs={"a": 1})
         for waits, acknowledges in ((False, 1), (True, 0)):

@@ -14,6 +14,7 @@ from .case import QuickCase
 from .world import wait_until
 
 ENDLESS = [[0, "RUNNING"]]
+END = "2026-11-22T02:00:00.000Z"  # of tokens
 
 
 class TriggerCase(QuickCase):
@@ -109,6 +110,28 @@ class EventTest(TriggerCase):
         text = "\n".join(lines)
         self.assertIn(f"waiting for job {trigger.job_id}", text)
         self.assertIn(f"job {trigger.job_id}: ended: worker:0 failed", text)
+
+    def test_the_log_of_the_trigger_says_until_when_the_job_can_use_the_cluster(self) -> None:
+        why = f"job played-1 gets no fresh tokens, so it can use the cluster only until {END}: run kinit"
+        self.world.play(
+            timeline=ENDLESS, more={"tokens_until": END},
+            mischief={"watch": [{"stderr": f"{why}\njob played-2 gets no fresh tokens: {END}\n", "always": True}]},
+        )  # fmt: skip
+        trigger = self.trigger()
+        threading.Timer(1.0, self.world.end).start()
+        with self.logged() as lines:
+            self.events(trigger)
+        self.assertEqual(
+            sorted(line for line in lines if END in line),
+            [f"job played-1 can use the cluster until {END}; fresh tokens will extend this time", why],
+        )
+
+    def test_the_trigger_watches_the_job_as_the_proxy_user_of_its_task(self) -> None:
+        cli = {"program": str(self.world.cli), "home": None, "conf_dir": None, "proxy_user": "eve"}
+        trigger = self.trigger(cli=cli)
+        self.world.end()
+        self.events(self.stored(trigger))
+        self.assertEqual(self.world.calls("watch")[0]["environment"].get("HADOOP_PROXY_USER"), "eve")
 
     def test_the_trigger_yields_no_event_before_the_time_not_before(self) -> None:
         not_before = time.time() + 1.0

@@ -24,6 +24,7 @@ NAMES = {"logs": "log-answer"}  # verbs whose schema has another name
 SCRIPT = {
     "timeline": [[0, "RUNNING"], [0.1, "SUCCEEDED"]], "verdict": {}, "outputs": {}, "outputs_problem": None, "output_problems": [],
     "warnings": [], "logs": [], "beside": [], "schemas": [1], "mischief": {}, "watch": {},
+    "more": {},
 }  # fmt: skip
 
 
