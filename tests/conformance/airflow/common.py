@@ -39,6 +39,7 @@ class Sandbox(azkaban.Sandbox):
         self.home = self.folder / "home"
         self.homes = [self.home]  # one for each machine that Airflow has
         self.variables = {}  # set by a suite
+        self.own_variables = {}  # set by a suite, for the checks' own calls of tony
         for name in ("airflow/dags", "airflow/release", "ledger", "conf"):
             (self.folder / name).mkdir(parents=True)
         # No check waits for another check's job.
@@ -52,14 +53,15 @@ class Sandbox(azkaban.Sandbox):
                 "TRAINING_PYTHON": str(self.training_python), "TONY_SAMPLES": str(ROOT / "samples"),
                 **self.variables, **more}  # fmt: skip
 
-    def connection(self, home):
-        """Returns the value of the connection tony_default in a worker's environment."""
-        extra = {"cli": str(self.bin / "tony"), "home": str(home), "conf_dir": str(self.folder / "conf")}
+    def connection(self, home, **more):
+        """Returns the value of a connection in a worker's environment. `more`: further extra fields."""
+        extra = {"cli": str(self.bin / "tony"), "home": str(home), "conf_dir": str(self.folder / "conf"), **more}
         return json.dumps({"conn_type": "tony", "extra": extra})
 
     def tony(self, *words, fails=False, home=None):
         """Returns the JSON object that a verb prints."""
-        environment = self.environment(TONY_HOME=str(home or self.home), TONY_CONF_DIR=str(self.folder / "conf"))
+        environment = self.environment(TONY_HOME=str(home or self.home), TONY_CONF_DIR=str(self.folder / "conf"),
+                                       **self.own_variables)  # fmt: skip
         done = subprocess.run([self.bin / "tony", *words, "--json"], env=environment, cwd=self.folder,
                               capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT, check=False)  # fmt: skip
         assert fails or done.returncode == 0, f"tony {words}: exit {done.returncode}: {done.stderr.decode()}"
