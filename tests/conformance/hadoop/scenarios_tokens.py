@@ -254,8 +254,7 @@ def tokens_of_a_launcher_are_renewed_and_not_cancelled_and_refused_after_their_e
     must(not ran.stdout and jobs_in_hdfs() == before, ran.stdout)
 
 
-TOGETHER = [tokens_of_a_launcher_are_renewed_and_not_cancelled_and_refused_after_their_end,
-            a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master,
+TOGETHER = [a_followed_job_outlives_its_tokens_and_the_deaths_of_its_master,
             a_container_of_the_master_dies_after_the_first_tokens_have_ended,
             a_master_with_shared_programs_outlives_its_tokens_although_nobody_else_may_enter_the_home_folder,
             a_job_whose_tokens_have_ended_waits_for_fresh_ones,
@@ -265,5 +264,6 @@ TOGETHER = [tokens_of_a_launcher_are_renewed_and_not_cancelled_and_refused_after
             a_job_with_a_keytab_needs_no_client,
             a_keytab_that_the_master_must_not_have_is_refused_before_any_upload,
             a_push_that_cannot_work_is_refused_in_one_line]
-ALONE = []
+# This scenario checks that a refused submit leaves no job in HDFS, so no other scenario may submit a job meanwhile.
+ALONE = [tokens_of_a_launcher_are_renewed_and_not_cancelled_and_refused_after_their_end]
 DEFAULT = []
