@@ -17,6 +17,9 @@ namespace hdfs = wire::hdfs;
 
 constexpr char kProtocol[] = "org.apache.hadoop.hdfs.protocol.ClientProtocol";
 constexpr uint32_t kPermissionBits = 01777;
+// A call without effect that only the active NameNode executes.
+constexpr char kActiveCall[] = "msync";
+constexpr Duration kCountsAsActive{10'000};
 
 struct Namespace {
   hdfs::XAttr::XAttrNamespaceProto value;
@@ -86,7 +89,20 @@ RpcConnection RpcHdfs::MakeConnection(RpcIdentity identity) {
           LimitsOf(options_)};
 }
 
+// An observer also answers calls that only read, minutes behind, unless it demands the state of the client
+// (dfs.namenode.state.context.enabled). Before such a call, the NameNode must have shown that it is active.
 void RpcHdfs::Send(Steps& steps, const Call& call, const std::string& request, size_t tries, Done<Result<Reply>> done) {
+  const auto is_known = [this] { return shown_active_ == name_node_.address() && SinceBoot() < active_until_; };
+  if (call.writes || options_.rpc.name_nodes.size() == 1 || is_known())
+    return SendNow(steps, call, request, tries, std::move(done));
+  SendNow(steps, {kActiveCall, call.path, true}, "", tries, [=, this, &steps](const Result<Reply>& reply) {
+    if (!is_known()) return done(reply);
+    SendNow(steps, call, request, 1, done);
+  });
+}
+
+void RpcHdfs::SendNow(Steps& steps, const Call& call, const std::string& request, size_t tries,
+                      Done<Result<Reply>> done) {
   if (options_.token) {
     const auto identify = [&]() -> Status {
       TRY_ASSIGN(steps.token, options_.token(steps.refused));
@@ -110,6 +126,11 @@ void RpcHdfs::Send(Steps& steps, const Call& call, const std::string& request, s
 void RpcHdfs::TakeReply(Steps& steps, const Call& call, const std::string& request, size_t tries, const Reply& reply,
                         const Done<Result<Reply>>& done) {
   const auto* failure = std::get_if<RpcFailure>(&reply);
+  const bool is_executed = failure == nullptr || (failure->kind == RpcFailure::Kind::kAnswered && !IsStandby(*failure));
+  if (is_executed && call.method == kActiveCall) {
+    shown_active_ = name_node_.address();
+    active_until_ = SinceBoot() + kCountsAsActive;
+  }
   if (failure == nullptr) {
     const auto& all = options_.rpc.name_nodes;
     active_name_node = static_cast<size_t>(std::ranges::find(all, name_node_.address()) - all.begin());

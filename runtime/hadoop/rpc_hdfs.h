@@ -80,6 +80,7 @@ class RpcHdfs : public Hdfs {
 
   RpcConnection MakeConnection(RpcIdentity identity);
   void Send(Steps& steps, const Call& call, const std::string& request, size_t tries, Done<Result<Reply>> done);
+  void SendNow(Steps& steps, const Call& call, const std::string& request, size_t tries, Done<Result<Reply>> done);
   void TakeReply(Steps& steps, const Call& call, const std::string& request, size_t tries, const Reply& reply,
                  const Done<Result<Reply>>& done);
   static Result<std::string> Checked(const Call& call, const Result<Reply>& reply);
@@ -101,6 +102,9 @@ class RpcHdfs : public Hdfs {
   RpcConnection name_node_;
   const DecryptFileKey decrypt_key_;
   std::optional<Defaults> defaults_;
+  // The NameNode that has last shown that it is active, and until when it counts as active.
+  std::optional<Endpoint> shown_active_;
+  Duration active_until_{};  // since boot
   // The decrypted keys of files by the encrypted ones, because a file is read in several calls.
   std::map<std::string, std::string> file_keys_;
 };

@@ -324,6 +324,22 @@ TEST_F(RpcHdfsTest, AnObserverIsAskedLikeAStandby) {
     EXPECT_TRUE(GetEntry(*Client(At(ports))).ok());
 }
 
+TEST_F(RpcHdfsTest, AnObserverThatAnswersReadsIsNotBelieved) {
+  FakeRpcServer observer(loop, std::nullopt);
+  observer.on_call = [&](const FakeRpcServer::Call& call) {
+    if (call.method == "msync") return observer.Fail(call, "org.apache.hadoop.ipc.ObserverRetryOnActiveException", "x");
+    hdfs::GetFileInfoResponse response;
+    *response.mutable_fs() = SomeFile();
+    response.mutable_fs()->set_length(1);
+    observer.Succeed(call, response);
+  };
+  for (const auto& ports : {std::vector<int>{observer.port(), node.port()}, {node.port(), observer.port()}}) {
+    const auto both = Client(At(ports));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(Must(GetEntry(*both)).length, 7);
+  }
+  EXPECT_THAT(Methods(), testing::Contains("msync").Times(2));
+}
+
 TEST_F(RpcHdfsTest, RefusalsHaveTheCodesOfWebHdfs) {
   const auto code_of = [&](const std::string& exception, const std::string& message, bool writes) {
     node.on_call = [=, this](const FakeRpcServer::Call& call) { node.Fail(call, exception, message); };
