@@ -16,6 +16,7 @@
 #include "runtime/logs/log_reader.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/os/process_tree.h"
+#include "runtime/os/start_program.h"
 #include "runtime/records/kept_outputs.h"
 
 namespace tony::executor {
@@ -64,7 +65,11 @@ Executor::Executor(ExecutorParts surroundings, JobRecords records, JobSpec spec,
       records_(std::move(records)),
       presence_(records_.place()),
       spec_(std::move(spec)),
-      place_{self.job, self.attempt, self.container, AttemptFolder(records_.place(), self.attempt)},
+      place_{.job = self.job,
+             .attempt = self.attempt,
+             .container = self.container,
+             .folder = AttemptFolder(records_.place(), self.attempt),
+             .executor = SiblingProgram("tony-executor")},
       mask_(MaskFor(records_, spec_, surroundings_.environment)),
       run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role),
            surroundings_.lease ? LeasePace::OfSharedStore(spec_, place_.attempt.task) : LeasePace()),

@@ -6,7 +6,8 @@
 //
 //   tony-executor --container LOG_FOLDER
 //
-// The second form runs in a container of YARN, which provides the other arguments (container_front.h).
+// The second form runs in a container of YARN, which provides the other arguments (container_front.h). With
+// --horovod-driver as its first argument, the program is the driver of a Horovod job (horovod_driver.h).
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "executor/attempt_files.h"
 #include "executor/container_front.h"
 #include "executor/executor.h"
+#include "executor/horovod_driver.h"
 #include "executor/port_reservation.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
@@ -185,6 +187,8 @@ int main(int argc, char** argv) {
   std::optional<tony::LastWords> last_words;
   if (argc > 1 && tony::executor::IsInContainer(argv[1])) last_words.emplace();
   tony::OpenLog("tony-executor");
+  if (argc > 1 && std::string_view(argv[1]) == "--horovod-driver")
+    return tony::executor::RunHorovodDriver({argv + 2, argv + argc});
   const auto arguments = tony::executor::ParseArguments({argv + 1, argv + argc});
   const auto exit_code = arguments.ok() ? tony::WithoutThrowing([&] { return tony::executor::Run(*arguments); })
                                         : tony::Result<int>(arguments.error());

@@ -39,7 +39,7 @@ const std::pair<std::string_view, std::vector<std::string_view>> kFewWords[] = {
     {"on-existing", {"adopt", "attach", "never"}},
     {"color", {"auto", "always", "never"}},
     {"state", {"SUCCEEDED", "FAILED", "KILLED"}},
-    {"framework", {"pytorch", "jax", "tensorflow", "lightgbm", "xgboost", "standalone"}},
+    {"framework", {"pytorch", "jax", "tensorflow", "lightgbm", "xgboost", "horovod", "mxnet", "ray", "standalone"}},
     {"nproc-per-node", {"gpu"}},
 };
 

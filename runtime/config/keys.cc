@@ -90,7 +90,7 @@ constexpr Key kKeys[] = {
     {"tony.application.distributed-mode", kText, "GANG", kImplemented, "GANG: tasks start when all are ready; FCFS: each task starts at once and does not know the others"},
     {"tony.application.enable-preprocess", kFlag, "false", kImplemented, "true: a preprocessing command (tony.am.command, or tony.containers.command if the former is not set) runs once before the tasks, with PREPROCESSING_JOB=true; the text that this command prints after the first \"Model parameters: \" becomes the variable MODEL_PARAMS of the tasks"},
     {"tony.application.fail-on-worker-failure-enabled", kFlag, "false", kImplemented, "true: the first failed task of any role fails the job; tony.application.completion-rule=strict has this effect for all roles except sidecars"},
-    {"tony.application.framework", kText, "tensorflow", kImplemented, "framework whose variables the tasks get: tensorflow, pytorch, jax, lightgbm, xgboost or standalone"},
+    {"tony.application.framework", kText, "tensorflow", kImplemented, "framework whose variables the tasks get: tensorflow, pytorch, jax, lightgbm, xgboost, horovod, mxnet, ray or standalone"},
     {"tony.application.group.<group>", kList, "", kImplemented, "roles that form the group, for dependency timeouts"},
     {"tony.application.name", kText, "TonyApplication", kImplemented, "the job's name"},
     {"tony.application.prepare-stage", kList, "", kImplemented, "roles that run first; all other roles start when the tracked roles in this list have succeeded"},
@@ -112,7 +112,7 @@ constexpr Key kKeys[] = {
     {"tony.execution.env.<NAME>", kText, "", kImplemented, "a variable for tasks, whose value may contain commas (-shell_env)"},
     {"tony.execution.envs", kList, "", kImplemented, "NAME=VALUE pairs for tasks"},
     {"tony.hdfs-classpath", kList, "", kNotNeeded, "Hadoop's jars, for TonY's programs in the containers (-hdfs_classpath)", "TonY in C++ runs no Java"},
-    {"tony.python-exec-path", kText, "", kNotNeeded, "interpreter of TonY's Horovod driver", "a command runs unchanged; a Python file runs with the job's Python"},
+    {"tony.python-exec-path", kText, "", kNotNeeded, "interpreter of LinkedIn's Horovod driver, which is a Python program", "TonY's driver needs no Python; a command runs unchanged, and a Python file runs with the job's Python"},
     {"tony.python-venv", kText, "", kImplemented, "the Python environment, named venv in each task's folder: an archive or a folder, or a lock file from which uv (uv.lock, pylock.toml, requirements.txt) or conda (a file with a line @EXPLICIT) makes one. On YARN an archive may be in HDFS, too (hdfs://...) (-python_venv)"},
 
     // Roles.
@@ -238,9 +238,9 @@ constexpr Key kKeys[] = {
     {"tony.yarn.view-acl", kText, "", kYarn, "users and groups, besides the owner, that may see the job and its logs in YARN: USER,... GROUP,... or *"},
 
     // Horovod.
-    {"tony.horovod.driver.mode.debug", kFlag, "false", kNotNeeded, "the user's program replaces the driver", "tony.application.framework=horovod is refused"},
-    {"tony.horovod.mode.test", kFlag, "false", kNotNeeded, "for TonY's own tests: the driver invents its plan", "tony.application.framework=horovod is refused"},
-    {"tony.horovod.mode.test.fast.fail", kFlag, "false", kNotNeeded, "makes the Horovod driver fail, for TonY's own tests", "TonY in C++ refuses tony.application.framework=horovod"},
+    {"tony.horovod.driver.mode.debug", kFlag, "false", kImplemented, "true: the command tony.driver.command is the driver of framework horovod, instead of TonY's own rendezvous server; it finds CLUSTER_WORKER_LIST and writes PORT____HOROVOD_RENDEZVOUS_SERVER____ into DRIVER_OUTPUT_PATH"},
+    {"tony.horovod.mode.test", kFlag, "false", kImplemented, "true: the driver of framework horovod serves nothing and names port 9999, so that a command can be tried without Horovod"},
+    {"tony.horovod.mode.test.fast.fail", kFlag, "false", kImplemented, "true: the driver of framework horovod fails at once"},
 
     // Azkaban.
     {"tony.azkaban.replace-older", kFlag, "false", kImplemented, "Azkaban's adapter: the step of a newer execution ends the running job of an older execution, and starts after that"},

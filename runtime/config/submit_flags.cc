@@ -289,6 +289,54 @@ void SetUnlessSet(const std::string& key, Property property, Properties& propert
   if (!properties.Has(key)) properties.Set(key, std::move(property));
 }
 
+// Adds a role to a list of roles that lacks it.
+void AddRole(std::string_view role, const std::string& list, const std::string& origin, Properties& properties) {
+  const Property* present = properties.Find(list);
+  const std::string names(Trim(present ? present->value : ""));
+  const auto listed = Split(names, ',');
+  if (std::ranges::any_of(listed, [role](const auto& name) { return Trim(name) == role; })) return;
+  properties.Set(list, {StrCat(names, names.empty() ? "" : ",", role), origin});
+}
+
+const std::string kUntracked = "tony.application.untracked.jobtypes";
+const std::string kDriverCommand = "tony.driver.command";
+
+bool IsTrue(const std::string& key, const Properties& properties) {
+  const Property* flag = properties.Find(key);
+  return flag && ToLower(Trim(flag->value)) == "true";
+}
+
+// Adds the role driver, as LinkedIn's TonY did. In debug mode the user's own keys describe it.
+Status AddHorovodDriver(const std::string& origin, Properties& properties) {
+  AddRole("driver", kUntracked, origin, properties);
+  if (IsTrue("tony.horovod.driver.mode.debug", properties)) return Ok();
+  if (const Property* command = properties.Find(kDriverCommand)) {
+    return Error{ErrorCode::kInvalid,
+                 StrCat(kDriverCommand, " (from ", command->origin, "): framework horovod runs a driver of TonY's; ",
+                        "set tony.horovod.driver.mode.debug=true to run your own driver, or remove this key")};
+  }
+  const bool fails = IsTrue("tony.horovod.mode.test.fast.fail", properties);
+  const bool is_test = IsTrue("tony.horovod.mode.test", properties);
+  properties.Set(kDriverCommand, {fails ? "exit 1" : StrCat("exec \"$TONY_EXECUTOR\" --horovod-driver",
+                                                            is_test ? " --test" : ""),
+                                  origin});
+  SetUnlessSet("tony.driver.instances", {"1", origin}, properties);
+  SetUnlessSet("tony.driver.memory", {"64m", origin}, properties);
+  return Ok();
+}
+
+// Returns the roles of the job except head, which decides the end of a Ray job.
+std::string NamesOfRayNodes(const Properties& properties) {
+  std::vector<std::string> names;
+  for (const auto& [key, property] : properties.all()) {
+    const Key* row = FindKey(key);
+    if (!row || row->name != "tony.<role>.instances") continue;
+    std::string name = key.substr(5, key.rfind('.') - 5);
+    if (name != "head" && name != kRole) names.push_back(std::move(name));
+  }
+  return Join(names, ",");
+}
+
 }  // namespace
 
 Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options, const std::string& where) {
@@ -353,7 +401,8 @@ Status ApplyFlags(const SubmitFlags& flags, Properties& properties) {
   if (!src_dir.value.empty()) properties.Set(kSrcDir, src_dir);
   if (!flags.python_venv.value.empty()) properties.Set(kPythonVenv, flags.python_venv);
   AddTensorBoard(flags.python_binary_path.value.empty() ? "" : Interpreter(flags, properties), properties);
-  return SetCommand(flags, properties);
+  TRY(SetCommand(flags, properties));
+  return AddFrameworkRoles(properties);
 }
 
 std::vector<std::string> SplitCommandLine(std::string_view line) {
@@ -392,12 +441,20 @@ void AddTensorBoard(const std::string& python, Properties& properties) {
   const std::string of_venv = properties.Has(kVenv) ? "venv/bin/python3" : "python3";
   SetUnlessSet("tony.tensorboard.command", {Command(python.empty() ? of_venv : python, properties), folder.origin},
                properties);
-  const Property* sidecars = properties.Find(kSidecars);
-  if (!sidecars) return;  // the default list contains it
-  const auto names = Split(sidecars->value, ',');
-  if (std::ranges::any_of(names, [](const auto& name) { return Trim(name) == kRole; })) return;
-  properties.Set(kSidecars,
-                 {StrCat(sidecars->value, Trim(sidecars->value).empty() ? "" : ",", kRole), sidecars->origin});
+  // The default list has the name already.
+  if (const Property* sidecars = properties.Find(kSidecars)) AddRole(kRole, kSidecars, sidecars->origin, properties);
+}
+
+Status AddFrameworkRoles(Properties& properties) {
+  const Property* set = properties.Find("tony.application.framework");
+  const std::string framework = set ? ToLower(Trim(set->value)) : "";
+  if (!set || !HasRoles(properties)) return Ok();
+  const Property framework_set = *set;
+  if (framework == "horovod") return AddHorovodDriver(framework_set.origin, properties);
+  if (framework != "ray") return Ok();
+  SetUnlessSet("tony.head.instances", {"1", framework_set.origin}, properties);
+  SetUnlessSet(kUntracked, {NamesOfRayNodes(properties), framework_set.origin}, properties);
+  return Ok();
 }
 
 }  // namespace tony

@@ -81,4 +81,10 @@ Result<SubmitOptions> ParseMainArgs(const Property& main_args);
 // `python`: the interpreter of the job's command; empty: python3, of the job's environment if it has one.
 void AddTensorBoard(const std::string& python, Properties& properties);
 
+// ---- The roles that a framework needs besides the user's own
+
+// Horovod: adds the role driver, which runs the rendezvous server. Ray: adds the role head, and makes all other roles
+// untracked, unless the user has listed untracked roles. kInvalid: a key of the user's own contradicts the added role.
+Status AddFrameworkRoles(Properties& properties);
+
 }  // namespace tony

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "runtime/base/strings.h"
+#include "runtime/framework/horovod.h"
 
 namespace tony {
 namespace {
@@ -57,6 +58,63 @@ Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster,
     environment["LIGHTGBM_RANK"] = StrCat(rank);
   }
   return environment;
+}
+
+// ---- MXNet's parameter server (ps-lite) reads DMLC_*. Importing mxnet turns a task of role scheduler or server into a
+// service, which ends by itself after the workers.
+
+constexpr std::string_view kMxnetRoles[] = {"scheduler", "server", "worker"};
+
+bool IsMxnetRole(std::string_view role) { return std::ranges::find(kMxnetRoles, role) != std::end(kMxnetRoles); }
+
+int InstancesOf(const JobSpec& spec, std::string_view name) {
+  const RoleSpec* role = spec.FindRole(name);
+  return role ? role->instances : 0;
+}
+
+Status CheckMxnet(const JobSpec& spec) {
+  if (InstancesOf(spec, "scheduler") == 1 && InstancesOf(spec, "server") > 0 && InstancesOf(spec, "worker") > 0)
+    return Ok();
+  return Error{ErrorCode::kInvalid, StrCat("framework mxnet needs 1 scheduler, and at least 1 server and 1 worker, but "
+                                           "the job has ",
+                                           InstancesOf(spec, "scheduler"), " scheduler, ", InstancesOf(spec, "server"),
+                                           " server and ", InstancesOf(spec, "worker"),
+                                           " worker; set tony.scheduler.instances=1, tony.server.instances and "
+                                           "tony.worker.instances")};
+}
+
+Environment MxnetEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
+  if (!IsMxnetRole(task.role)) return {};
+  const Endpoint& scheduler = EndpointOf(cluster, {"scheduler", 0});
+  return {{"DMLC_LOCAL", "0"},
+          {"DMLC_NODE_HOST", EndpointOf(cluster, task).host},
+          {"DMLC_NUM_SERVER", StrCat(InstancesOf(spec, "server"))},
+          {"DMLC_NUM_WORKER", StrCat(InstancesOf(spec, "worker"))},
+          {"DMLC_PS_ROOT_PORT", StrCat(scheduler.port)},
+          {"DMLC_PS_ROOT_URI", scheduler.host},
+          {"DMLC_ROLE", task.role}};
+}
+
+// ---- Ray. The only task of role head starts Ray's head node and then runs the job's program, which calls ray.init().
+// The tasks of all other roles are further nodes (runtime/spec/framework_commands.cc). A restarted node joins again.
+
+constexpr std::string_view kRayHead = "head";
+
+Status CheckRay(const JobSpec& spec) {
+  const RoleSpec* head = spec.FindRole(kRayHead);
+  if (head && head->instances == 1 && head->completion == Completion::kTracked) return Ok();
+  return Error{ErrorCode::kInvalid,
+               StrCat("framework ray needs exactly one tracked task of role head, which runs the job's program, but "
+                      "the job has ",
+                      head ? head->instances : 0, "; set tony.head.instances=1")};
+}
+
+Environment RayEnvironment(const JobSpec&, const ClusterSpec& cluster, const TaskId& task, int) {
+  const Endpoint& head = EndpointOf(cluster, {std::string(kRayHead), 0});
+  return {{"RAY_ADDRESS", ToString(head)},
+          {"RAY_HEAD_HOST", head.host},
+          {"RAY_HEAD_PORT", StrCat(head.port)},
+          {"RAY_NODE_HOST", EndpointOf(cluster, task).host}};
 }
 
 // ---- PyTorch. A task gets the variables of torch.distributed's env://, the variables that torchrun and DeepSpeed's
@@ -327,6 +385,36 @@ const Framework& FrameworkOf(const JobSpec& spec) {
        .environment = XgBoostEnvironment,
        .variables = {"DMLC_NUM_WORKER", "DMLC_TASK_ID", "DMLC_TRACKER_PORT", "DMLC_TRACKER_URI"},
        .binds_port_alone = [](const JobSpec&, const TaskId& task) { return task.role == kTracker; }},
+      {.check = CheckHorovod,
+       .environment = HorovodEnvironment,
+       .variables = {"CLUSTER_WORKER_LIST", "HOROVOD_CONTROLLER", "HOROVOD_CPU_OPERATIONS", "HOROVOD_CROSS_RANK",
+                     "HOROVOD_CROSS_SIZE", "HOROVOD_GLOO_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_PORT",
+                     "HOROVOD_GLOO_TIMEOUT_SECONDS", "HOROVOD_HOSTNAME", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE",
+                     "HOROVOD_RANK", "HOROVOD_SIZE"},
+       .stage = [](const JobSpec&, std::string_view role) { return role == kHorovodDriver ? 0 : 1; },
+       .value_names =
+           [](const JobSpec&, const TaskId& task) {
+             return task.role == kHorovodDriver ? std::vector{std::string(kHorovodPlan)} : std::vector<std::string>();
+           }},
+      {.check = CheckMxnet,
+       .environment = MxnetEnvironment,
+       .variables = {"DMLC_LOCAL", "DMLC_NODE_HOST", "DMLC_NUM_SERVER", "DMLC_NUM_WORKER", "DMLC_PS_ROOT_PORT",
+                     "DMLC_PS_ROOT_URI", "DMLC_ROLE"},
+       // The servers have the weights in their memory.
+       .smallest_scope = [](const JobSpec& job, const RoleSpec& role, RestartScope if_reachable) {
+         return IsMxnetRole(role.name) ? RestartScope::kGang : ScopeOfCollective(job, role, if_reachable);
+       }},
+      {.check = CheckRay,
+       .environment = RayEnvironment,
+       .variables = {"RAY_ADDRESS", "RAY_HEAD_HOST", "RAY_HEAD_PORT", "RAY_NODE_HOST"},
+       .smallest_scope = [](const JobSpec&, const RoleSpec& role, RestartScope) {
+         return role.name == kRayHead ? RestartScope::kGang : RestartScope::kTask;
+       },
+       .stage = [](const JobSpec&, std::string_view role) { return role == kRayHead ? 0 : 1; },
+       .value_names =
+           [](const JobSpec&, const TaskId& task) {
+             return task.role == kRayHead ? std::vector{std::string(kReadyValue)} : std::vector<std::string>();
+           }},
       {.check = CheckStaged,
        .environment = StagedEnvironment,
        .variables = {"STAGED_ADDRESSES", "STAGED_DATA", "STAGED_PORTS", "STAGED_PROCESS_PORT", "STAGED_RANK",

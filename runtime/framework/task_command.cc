@@ -12,6 +12,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/framework/framework.h"
+#include "runtime/framework/horovod.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/outputs.h"
 
@@ -278,6 +279,19 @@ void UseTaskCopy(const JobSpec& spec, const std::filesystem::path& work, Environ
     }
 }
 
+// Adds the variables of Horovod that FrameworkEnvironment() cannot know. Workers on one machine use the loopback
+// device, because Gloo would look for the address of the machine's name. A value that the user has set stays.
+void AddHorovodVariables(const ClusterSpec& cluster, const AttemptPlace& place, Environment& environment) {
+  if (place.attempt.task.role == kHorovodDriver) {
+    environment["DRIVER_OUTPUT_PATH"] = place.folder.work.string();
+    environment["TONY_EXECUTOR"] = place.executor;
+  }
+  const auto is_local = [](const auto& role) {
+    return std::ranges::all_of(role.second, [](const Endpoint& task) { return task.host == kLoopback; });
+  };
+  if (std::ranges::all_of(cluster.roles, is_local)) environment.try_emplace("HOROVOD_GLOO_IFACE", "lo");
+}
+
 }  // namespace
 
 std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment) {
@@ -318,7 +332,8 @@ PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode&
                      .attempt = {task, 1},
                      .container = {"<container>"},
                      .folder = AttemptFolder("<folder>", {task, 1}),
-                     .ports = PortsOf(spec, task)};
+                     .ports = PortsOf(spec, task),
+                     .executor = "<executor>"};
   PlannedTask planned{.directory = place.folder.work.string()};
   for (; place.process < role.processes; ++place.process) {
     auto made = MakeUserEnvironment(spec, cluster, place, EnvironmentOn(node, role), secrets);
@@ -350,6 +365,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
     environment.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
     if (spec.ProcessesOf(place.attempt.task.role) > 1) environment.try_emplace("OMP_NUM_THREADS", "1");
   }
+  if (spec.framework == FrameworkKind::kHorovod) AddHorovodVariables(cluster, place, environment);
   UserEnvironment result;
   for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task, place.process)) {
     if (name.size() + value.size() + 2 <= kLongestVariable) {

@@ -82,6 +82,8 @@ struct AttemptPlace {
   std::string resume_from;
   int process = 0;   // index of the task's process
   NamedPorts ports;  // additional ports of the task
+  // The path of the executor, which also runs Horovod's driver.
+  std::string executor = {};
 };
 
 // A file that TonY writes into a process's working directory. A value that is longer than the kernel allows for one

@@ -78,14 +78,14 @@ int JobSpec::TrackedTasks() const {
 
 bool JobSpec::IsChief(const TaskId& task) const {
   if (task.index != 0) return false;
-  return task.role == (FindRole("chief") ? "chief" : "worker") && FindRole(task.role);
+  const char* chief = FindRole("chief") ? "chief" : framework == FrameworkKind::kRay ? "head" : "worker";
+  return task.role == chief && FindRole(task.role);
 }
 
 // The list of fields of a job spec. Job specs of release 0.1 lack each field that is listed with Later().
 
 constexpr auto FormOf(const FrameworkKind&) {
-  return TextForm{ToString<FrameworkKind>, FromName<FrameworkKind>,
-                  "standalone, tensorflow, pytorch, jax, lightgbm or xgboost"};
+  return TextForm{ToString<FrameworkKind>, FromName<FrameworkKind>, kFrameworkNames};
 }
 constexpr auto FormOf(const DistributedMode&) {
   return TextForm{ToString<DistributedMode>, DistributedModeFromString, "GANG or FCFS"};

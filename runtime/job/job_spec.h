@@ -47,10 +47,25 @@ inline Duration ElapsedOfLimit(Duration limit, Instant submitted, Instant now) {
 }
 
 // kStaged exists for tests of TonY itself: a job spec may contain it, but no property can request it.
-enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost, kStaged };
+enum class FrameworkKind {
+  kStandalone,
+  kTensorflow,
+  kPytorch,
+  kJax,
+  kLightgbm,
+  kXgboost,
+  kHorovod,
+  kMxnet,
+  kRay,
+  kStaged
+};
 constexpr auto NamesOf(FrameworkKind) {
-  return EnumNames("standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost", "staged");
+  return EnumNames("standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost", "horovod", "mxnet", "ray",
+                   "staged");
 }
+// The frameworks that a job may name, for messages.
+inline constexpr std::string_view kFrameworkNames =
+    "tensorflow, pytorch, jax, lightgbm, xgboost, horovod, mxnet, ray or standalone";
 
 // How the end of a role's tasks affects the job.
 enum class Completion {
@@ -382,7 +397,7 @@ struct JobSpec {
   int TotalTasks() const;
   int TrackedTasks() const;
   // Returns whether the task is the chief, which leads a collective: role "chief" index 0, or else "worker" index 0
-  // (TonY's rule).
+  // (TonY's rule). In a Ray job, it is "head" index 0.
   bool IsChief(const TaskId& task) const;
 };
 

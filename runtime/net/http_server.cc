@@ -102,19 +102,30 @@ namespace http = boost::beast::http;
 
 ReadRequest Refused(int status) { return {.refusal = status}; }
 
-ReadRequest Parse(std::string_view header) {
+std::optional<HttpMethod> MethodOf(http::verb verb, bool may_write) {
+  if (verb == http::verb::get) return HttpMethod::kGet;
+  if (verb == http::verb::head) return HttpMethod::kHead;
+  if (may_write && verb == http::verb::put) return HttpMethod::kPut;
+  if (may_write && verb == http::verb::delete_) return HttpMethod::kDelete;
+  return std::nullopt;
+}
+
+// Parses the header of a request. `length` becomes the length of its body.
+ReadRequest Parse(std::string_view header, size_t longest_body, size_t& length) {
   http::request_parser<http::empty_body> parser;
   parser.header_limit(RequestReader::kLongestHeader);
   boost::system::error_code error;
   parser.put(boost::asio::const_buffer(header.data(), header.size()), error);
   if (!parser.is_header_done()) return Refused(400);
   const auto& message = parser.get();
-  if (message.method() != http::verb::get && message.method() != http::verb::head) return Refused(405);
-  if (parser.chunked() || parser.content_length().value_or(0) > 0) return Refused(413);
+  const auto method = MethodOf(message.method(), longest_body > 0);
+  if (!method) return Refused(405);
+  length = parser.content_length().value_or(0);
+  if (parser.chunked() || length > (*method == HttpMethod::kPut ? longest_body : 0)) return Refused(413);
   const std::string target(message.target());
   std::optional<HttpRequest> request = ParseTarget(target);
   if (!request) return Refused(400);
-  request->head = message.method() == http::verb::head;
+  request->method = *method;
   request->cookies = std::string(message[http::field::cookie]);
   return {.keep_alive = message.keep_alive(), .request = *std::move(request)};
 }
@@ -129,9 +140,13 @@ std::optional<ReadRequest> RequestReader::Next() {
   const size_t end = std::string_view(in_).substr(0, kLongestHeader).find(kEnd);
   if (end == std::string::npos && in_.size() >= kLongestHeader) return Refused(431);
   if (end == std::string::npos) return std::nullopt;
-  const std::string header = in_.substr(0, end + kEnd.size());
-  in_.erase(0, header.size());
-  return Parse(header);
+  const size_t header = end + kEnd.size();
+  size_t length = 0;
+  ReadRequest read = Parse(std::string_view(in_).substr(0, header), longest_body_, length);
+  if (read.refusal == 0 && in_.size() < header + length) return std::nullopt;
+  if (read.refusal == 0) read.request.body = in_.substr(header, length);
+  in_.erase(0, header + (read.refusal == 0 ? length : 0));
+  return read;
 }
 
 namespace {
@@ -198,7 +213,7 @@ void HttpReply::Send(HttpAnswer answer) const {
 
 HttpConnection::HttpConnection(const Context& context, std::unique_ptr<Channel> channel,
                                std::function<void()> on_closed)
-    : context_(context), channel_(std::move(channel)), on_closed_(std::move(on_closed)) {}
+    : context_(context), channel_(std::move(channel)), on_closed_(std::move(on_closed)), reader_(context.limits.body) {}
 
 void HttpConnection::Begin() {
   WatchInput();
@@ -252,7 +267,7 @@ void HttpConnection::OnReadable() {
     }
     if (state_ == State::kReading && reader_.buffered() == 0) LimitTo(context_.limits.header);
     reader_.Add({chunk.data(), got.bytes});
-    if (reader_.buffered() >= kMostReadAhead) readable_.reset();
+    if (reader_.buffered() >= kMostReadAhead + context_.limits.body) readable_.reset();
     if (state_ == State::kReading) ServeNext();
   } while (readable_ && channel_->HasMore());
 }
@@ -272,7 +287,7 @@ void HttpConnection::ServeNext() {
   limit_.reset();
   state_ = State::kAnswering;
   last_ = read->refusal != 0 || !read->keep_alive;
-  head_ = read->request.head;
+  head_ = read->request.method == HttpMethod::kHead;
   if (read->refusal != 0) return Send(Refusal(read->refusal));
   context_.handler(read->request, HttpReply(self));
 }

@@ -18,14 +18,18 @@
 
 namespace tony {
 
+enum class HttpMethod { kGet, kHead, kPut, kDelete };
+
 struct HttpRequest {
-  bool head = false;  // HEAD: only the headers are answered
+  HttpMethod method = HttpMethod::kGet;
   // The decoded path: "/a/b%20c/" is {"a", "b c", ""}.
   std::vector<std::string> path;
   // The decoded query. If a name occurs twice, the last value counts.
   std::map<std::string, std::string> query;
   // The Cookie header as received: "a=b; c=d"; empty if the request has none.
   std::string cookies;
+  // The body of a PUT.
+  std::string body;
 };
 
 // Returns the value of the cookie as received; empty if the request does not contain it.
@@ -63,12 +67,17 @@ class RequestReader {
  public:
   static constexpr size_t kLongestHeader = 8 << 10;
 
+  // With a `longest_body` above 0, PUT and DELETE are accepted, and bodies of at most so many bytes. Otherwise only GET
+  // and HEAD without a body are accepted.
+  explicit RequestReader(size_t longest_body = 0) : longest_body_(longest_body) {}
+
   void Add(std::string_view bytes) { in_.append(bytes); }
   size_t buffered() const { return in_.size(); }
-  // Returns the next request or refusal; nullopt: bytes are missing. Only GET and HEAD without a body are accepted.
+  // Returns the next request or refusal; nullopt: bytes are missing.
   std::optional<ReadRequest> Next();
 
  private:
+  const size_t longest_body_;
   std::string in_;
 };
 
@@ -82,6 +91,8 @@ struct HttpLimits {
   Duration idle{60'000};  // limit between two requests
   // The time limit while the browser takes no byte of an answer.
   Duration stalled{20'000};
+  // The longest body of a request, in bytes. 0: only GET and HEAD are served.
+  size_t body = 0;
 };
 
 class HttpConnection;
@@ -152,8 +163,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   EventLoop::FdWatch writable_;
 };
 
-// A small HTTP/1.1 server for pages that are only read. It serves GET and HEAD without bodies, and limits all sizes and
-// times. Bad input closes only its own connection. When the maximum of connections is reached, a new one replaces the
+// A small HTTP/1.1 server. It serves GET and HEAD without bodies, and more if HttpLimits::body allows it. All sizes and
+// times are limited. Bad input closes only its own connection. When the maximum of connections is reached, a new one replaces the
 // oldest stranger (a connection without a successful answer). Therefore users without the page's address cannot shut
 // out users who have it. Loop thread only.
 class HttpServer {

@@ -33,16 +33,15 @@ constexpr int kMostAmCores = 1024;
 constexpr size_t kLongestJobName = 256;
 constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 
-// Frameworks that this TonY does not support yet, although LinkedIn's TonY supported them or users have requested them.
-constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray", "spark"};
+// Frameworks that this TonY does not support yet, although users have requested them.
+constexpr std::string_view kLaterFrameworks[] = {"mpi", "spark"};
 
 Result<FrameworkKind> ParseFramework(const PropertyValues& values) {
   const std::string name = ToLower(Trim(values.Text(kFramework)));
   const auto kind = FromName<FrameworkKind>(name);
   if (kind && kind != FrameworkKind::kStaged) return *kind;
   const bool later = std::ranges::find(kLaterFrameworks, name) != std::end(kLaterFrameworks);
-  return values.Bad(kFramework, StrCat(later ? "not supported yet; " : "",
-                                       "expected tensorflow, pytorch, jax, lightgbm, xgboost or standalone"));
+  return values.Bad(kFramework, StrCat(later ? "not supported yet; " : "", "expected ", kFrameworkNames));
 }
 
 Result<DistributedMode> ParseMode(const PropertyValues& values) {
@@ -324,6 +323,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   take(values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds), parsed.watch_timeout);
   TRY(problems.All(parsed.warnings));
   RunScriptsByPython(spec, parsed.warnings);
+  TRY(AddFrameworkCommands(values, spec));
   return parsed;
 }
 

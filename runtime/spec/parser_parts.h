@@ -77,6 +77,13 @@ Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const std::filesy
 // files already.
 void RunScriptsByPython(JobSpec& spec, Warnings& warnings);
 
+// Returns whether the tasks of a role run a node of Ray and no command of the user's.
+bool StartsRayNode(const PropertyValues& values, std::string_view role);
+
+// Completes the commands of the roles that start a part of the framework: Ray's nodes, and a user's own driver of
+// Horovod. `spec` has its other commands in their final form.
+Status AddFrameworkCommands(const PropertyValues& values, JobSpec& spec);
+
 // Returns a normalised path without a slash at its end. A relative path is relative to `directory`, or to the current
 // directory if `directory` is empty.
 std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory);

@@ -170,7 +170,11 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   TRY_ASSIGN(role.processes, ProcessesOf(values, name, role.resources));
   role.node_label = NodeLabelOf(values, name);
   TRY_ASSIGN(role.placement, PlacementOf(values, name));
-  TRY_ASSIGN(role.command, CommandOf(values, name, {KeyOf(name, "command"), "tony.containers.command"}));
+  if (StartsRayNode(values, name)) {
+    role.command = "ray start";  // AddFrameworkCommands() adds the options
+  } else {
+    TRY_ASSIGN(role.command, CommandOf(values, name, {KeyOf(name, "command"), "tony.containers.command"}));
+  }
   TRY(ParseRoleRestart(values, role));
   return role;
 }

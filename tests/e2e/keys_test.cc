@@ -51,6 +51,12 @@ TonyScenariosTest.ADependencyTimeoutMarkedAsIgnoredStopsTheWorkersWithoutFailing
   tony.application.group.A=chief | /roles/1/outlives/0/roles/0="chief" | tony.chief.instances=1 @AFTER=5
   @AFTER=5 | /roles/1/outlives/0/limit_ms=5000 | tony.chief.instances=1 @GROUP
   @AFTER.ignored=true | /roles/1/outlives/0/ignored=true | tony.chief.instances=1 @GROUP @AFTER=5
+TonyScenariosTest.HorovodsWorkersGetTheirPlacesWhenTheDriverIsInTestMode
+  tony.horovod.mode.test=true | /roles/0/command="exec \"$TONY_EXECUTOR\" --horovod-driver --test" | tony.application.framework=horovod
+TonyScenariosTest.AHorovodDriverOfTheUsersOwnDecidesThePlaces
+  tony.horovod.driver.mode.debug=true | /roles/0/command="exec \"$TONY_EXECUTOR\" --horovod-driver 'own'" | tony.application.framework=horovod tony.driver.instances=1 tony.driver.command=own
+TonyScenariosTest.AHorovodDriverThatFailsFailsTheJobAndStopsTheWorker
+  tony.horovod.mode.test.fast.fail=true | /roles/0/command="exit 1" | tony.application.framework=horovod
 DependenciesTest.ModelParametersPrintedByThePreprocessTaskReachEveryOtherTask
   tony.application.enable-preprocess=true | /roles/0/name="preprocess"
 DependenciesTest.TheTrainingStageStartsAfterThePrepareStageHasSucceeded

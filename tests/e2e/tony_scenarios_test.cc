@@ -2,7 +2,7 @@
 // that 0.5.3 added. Each test uses the configuration of a method, tests/corpus/method-*.properties, and names the
 // method. Where TonY has a test hook in Java, the test here kills, pauses or delays a real process.
 //
-// The tests expect the results in TonY's table, and more where the table is weak. Horovod is refused in one line.
+// The tests expect the results in TonY's table, and more where the table is weak.
 #include <sched.h>
 
 #include "tests/e2e/script.h"
@@ -94,14 +94,20 @@ const TestRow kScenarios[] = {
     // anything starts.
     {"TwoStandaloneTasksAreRefused",
      {{"submit bad-method-standalone-two.properties", "65 && refused && ~standalone && ~1 slave, 1 worker"}}},
-    // testTonyHorovodShouldPass, testTonyHorovodWithDebugModeShouldPass, testTonyHorovodDriverCrashShouldFailAndStopAM.
-    // To run such a job with another framework would be wrong.
-    {"AJobThatUsesHorovodIsRefused",
-     {{"submit bad-method-horovod.properties", "65 && refused && ~not supported yet; expected tensorflow, pytorch"},
-      {"submit bad-method-horovod-debug.properties",
-       "65 && refused && ~not supported yet; expected tensorflow, pytorch"},
-      {"submit bad-method-horovod-driver-crash.properties",
-       "65 && refused && ~not supported yet; expected tensorflow, pytorch"}}},
+    // TonY's testTonyHorovodShouldPass
+    {"HorovodsWorkersGetTheirPlacesWhenTheDriverIsInTestMode",
+     {{"submit method-horovod.properties", ""}, {"left", ""}}},
+    {"HorovodsWorkersMeetAtTheRendezvousServerOfTonysDriver",
+     {{"submit method-horovod.properties tony.horovod.mode.test=false -executes `bash horovod_meet.sh`", ""},
+      {"logs %J --stdout", "out~met 0 && out~met 1"},
+      {"left", ""}}},
+    // TonY's testTonyHorovodWithDebugModeShouldPass
+    {"AHorovodDriverOfTheUsersOwnDecidesThePlaces", {{"submit method-horovod-debug.properties", ""}, {"left", ""}}},
+    // TonY's testTonyHorovodDriverCrashShouldFailAndStopAM
+    {"AHorovodDriverThatFailsFailsTheJobAndStopsTheWorker",
+     {{"submit method-horovod-driver-crash.properties --json",
+       "1 && verdict=user_error && /verdict/message~driver:0 failed on 127.0.0.1: exit code 1 && "
+       "tasks=driver:0 failed, worker:0 killed"}}},
 
     // --- Files and TensorBoard
 

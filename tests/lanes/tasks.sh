@@ -20,6 +20,17 @@ sample_venvs() {  # TEST...
   for name in "$@"; do make_sample_venv "$(sample_of "$name")"; done
 }
 
+# Builds Horovod into the environment of its sample, which takes some ten minutes on two cores.
+make_horovod_venv() {
+  local venv
+  make_sample_venv horovod-digits && venv=$(sample_venv horovod-digits) || return
+  "$venv/bin/python" -c 'import horovod.torch' 2>/dev/null && return
+  env HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1 HOROVOD_WITHOUT_MPI=1 \
+    HOROVOD_WITH_GLOO=1 MAKEFLAGS=-j2 PATH="$venv/bin:$PATH" \
+    "$installer/bin/pip" --python "$venv/bin/python" install --disable-pip-version-check --no-input --no-build-isolation \
+    --no-deps horovod==0.28.1
+}
+
 samples() {  # TEST...
   local name list=()
   for name in "$@"; do

@@ -42,6 +42,8 @@ ClusterSpec ClusterOf(const JobSpec& spec) {
   int base = 40000;
   for (const auto& role : spec.roles) {
     for (int i = 0; i < role.instances; ++i) cluster.roles[role.name].push_back({StrCat("node-", role.name), base + i});
+    for (const std::string& name : ValueNames(spec, {role.name, 0}))
+      if (spec.framework == kHorovod || spec.framework == kRay) cluster.values[{role.name, 0}][name] = "4711";
     base += 100;
   }
   return cluster;
@@ -288,6 +290,11 @@ std::vector<GoldenCase> GoldenCases() {
       {"xgboost_tracker_and_workers", Spec(kXgboost, {Role("tracker", 1), Role("worker", 2)})},
       {"xgboost_several_roles", Spec(kXgboost, {Role("chief", 1), Role("tensorboard", 1, kSidecar),
                                                 Role("tracker", 1, kUntracked), Role("worker", 2)})},
+      {"horovod_driver_and_workers",
+       Spec(kHorovod, {Role("driver", 1, kUntracked), Role("tensorboard", 1, kSidecar), Role("worker", 2)})},
+      {"mxnet_all_roles",
+       Spec(kMxnet, {Role("scheduler", 1), Role("server", 1), Role("tensorboard", 1, kSidecar), Role("worker", 2)})},
+      {"ray_head_and_nodes", Spec(kRay, {Role("head", 1), Role("worker", 2, kUntracked)})},
       {"fcfs_shards", Fcfs(Spec(kStandalone, {Role("worker", 3)}))},
       {"fcfs_tensorflow", Fcfs(Spec(kTensorflow, {Role("chief", 1), Role("worker", 1)}))},
       {"standalone", Spec(kStandalone, {Role("driver", 1)})},

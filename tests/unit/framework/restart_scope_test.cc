@@ -57,6 +57,19 @@ TEST(RestartScopeTest, AFailedXgboostTrackerRestartsTheGang) {
   EXPECT_EQ(ScopeOf(SpecOf(kXgboost, {Role("tracker"), Role("worker")}), "tracker"), "gang");
 }
 
+TEST(RestartScopeTest, ARayNodeRestartsAloneAndTheHeadRestartsAllNodes) {
+  const JobSpec spec = SpecOf(kRay, {Role("head"), Role("worker", kUntracked)});
+  EXPECT_EQ(ScopeOf(spec, "worker", false), "task");
+  EXPECT_EQ(ScopeOf(spec, "head"), "gang");
+}
+
+TEST(RestartScopeTest, EveryTaskOfMxnetAndHorovodRestartsTheGang) {
+  const JobSpec mxnet = SpecOf(kMxnet, {Role("scheduler"), Role("server", kUntracked), Role("worker")});
+  const JobSpec horovod = SpecOf(kHorovod, {Role("driver", kUntracked), Role("worker")});
+  for (const JobSpec& spec : {mxnet, horovod})
+    for (const RoleSpec& role : spec.roles) EXPECT_EQ(ScopeOf(spec, role.name), "gang") << role.name;
+}
+
 TEST(RestartScopeTest, AnUntrackedTaskRestartsAloneIfItKeepsItsAddress) {
   const JobSpec spec = SpecOf(kPytorch, {Role("store", kUntracked), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "store", true), "task");

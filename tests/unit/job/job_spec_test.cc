@@ -41,7 +41,7 @@ TEST(JobSpecTest, FrameworkAndCompletionKindsAreParsedBackFromTheirNames) {
     ASSERT_TRUE(FromName<Completion>(name)) << name;
     EXPECT_EQ(ToString(*FromName<Completion>(name)), name);
   }
-  EXPECT_EQ(FromName<FrameworkKind>("horovod"), std::nullopt);
+  EXPECT_EQ(FromName<FrameworkKind>("spark"), std::nullopt);
   EXPECT_EQ(FromName<Completion>(""), std::nullopt);
 }
 

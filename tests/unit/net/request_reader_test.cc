@@ -27,7 +27,7 @@ TEST(RequestReaderTest, ARequestReceivedByteByByteIsParsed) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->refusal, 0);
   EXPECT_TRUE(read->keep_alive);
-  EXPECT_FALSE(read->request.head);
+  EXPECT_EQ(read->request.method, HttpMethod::kGet);
   EXPECT_THAT(read->request.path, ElementsAre("a"));
   EXPECT_EQ(reader.buffered(), 0u);
 }
@@ -37,7 +37,7 @@ TEST(RequestReaderTest, PipelinedRequestsAreReadOneByOne) {
   reader.Add("GET /1 HTTP/1.1\r\n\r\nHEAD /2 HTTP/1.1\r\nConnection: close\r\n\r\nGET /3");
   EXPECT_THAT(reader.Next()->request.path, ElementsAre("1"));
   const auto second = reader.Next();
-  EXPECT_TRUE(second->request.head);
+  EXPECT_EQ(second->request.method, HttpMethod::kHead);
   EXPECT_FALSE(second->keep_alive);
   EXPECT_FALSE(reader.Next());
 }
@@ -49,6 +49,22 @@ TEST(RequestReaderTest, MethodsOtherThanGetAndHeadAreRefusedWith405AndRequestBod
   EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), 413);
   EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 413);
   EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n"), 0);
+}
+
+TEST(RequestReaderTest, AReaderThatAllowsBodiesReadsPutAndDelete) {
+  RequestReader reader(3);
+  reader.Add("PUT /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nab");
+  EXPECT_FALSE(reader.Next());
+  reader.Add("cDELETE /b HTTP/1.1\r\n\r\nGET /c HTTP/1.1\r\nContent-Length: 1\r\n\r\n");
+  const auto put = reader.Next(), removal = reader.Next();
+  EXPECT_EQ(put->request.method, HttpMethod::kPut);
+  EXPECT_EQ(put->request.body, "abc");
+  EXPECT_EQ(removal->request.method, HttpMethod::kDelete);
+  EXPECT_EQ(removal->request.body, "");
+  EXPECT_EQ(reader.Next()->refusal, 413);
+  RequestReader second(3);
+  second.Add("PUT /a HTTP/1.1\r\nContent-Length: 4\r\n\r\n");
+  EXPECT_EQ(second.Next()->refusal, 413);
 }
 
 TEST(RequestReaderTest, MalformedRequestsAreRefusedWith400) {

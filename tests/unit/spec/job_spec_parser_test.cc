@@ -12,14 +12,15 @@
 namespace tony {
 namespace {
 
-const std::string kFrameworks = "expected tensorflow, pytorch, jax, lightgbm, xgboost or standalone";
+const std::string kFrameworks =
+    "expected tensorflow, pytorch, jax, lightgbm, xgboost, horovod, mxnet, ray or standalone";
 
 const TestRow kJobs[] = {
     {"TheJobNameAndTheFrameworkAreTrimmedAndHaveDefaults",
      {{"tony.application.name= train  | tony.application.framework= PyTorch ", "name=train | framework=pytorch"},
       {"", "name=TonyApplication | framework=tensorflow"}}},
     {"UnsupportedFrameworksAreRefused",
-     {{"tony.application.framework={horovod|mxnet|MPI}", "refused not supported yet; " + kFrameworks},
+     {{"tony.application.framework={spark|MPI}", "refused not supported yet; " + kFrameworks},
       {"tony.application.framework={torch|staged}", "refused " + kFrameworks}}},
     {"DistributedModeIsGangOrFirstComeFirstServed",
      {{"{|tony.application.distributed-mode= gang }", "mode=GANG"},

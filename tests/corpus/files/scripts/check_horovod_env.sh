@@ -1,0 +1,7 @@
+# Fails unless each of Horovod's variables is set.
+for name in CONTROLLER CPU_OPERATIONS CROSS_RANK CROSS_SIZE GLOO_RENDEZVOUS_ADDR GLOO_RENDEZVOUS_PORT \
+  GLOO_TIMEOUT_SECONDS HOSTNAME LOCAL_RANK LOCAL_SIZE RANK SIZE; do
+  eval "value=\${HOROVOD_$name:?}"
+  echo "$name=$value"
+done
+[ "$HOROVOD_GLOO_RENDEZVOUS_PORT" = 9999 ] && [ "$HOROVOD_RANK" = "$TASK_INDEX" ] && [ "$HOROVOD_SIZE" = 2 ]

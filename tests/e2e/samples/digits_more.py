@@ -1,0 +1,78 @@
+"""samples/horovod-digits, samples/mxnet-digits and samples/ray-digits."""
+
+import os
+import pathlib
+import signal
+
+from samples.run import Training, expect
+
+WORKERS = ("worker-0", "worker-1")
+
+
+def trained_again(sample, helpers, progress, bin_folder, environment):
+    """A killed worker cannot rejoin the others, so all tasks restart, also the helpers."""
+    more = ("-shell_env", "EPOCHS=200", "-conf", "tony.restart.gang.budget=1")
+    with Training(sample, bin_folder, environment, *more) as run:
+        run.wait_for("fifth epoch", lambda: progress in run.stdout("worker-1"))
+        os.kill(run.task_pids()["worker:1"], signal.SIGKILL)
+        run.finish()
+        run.judge_model("worker-0", 0.9, attempt=2)
+        judge_weights(run, attempt=2)
+        expected = sorted(f"{task}#{attempt}" for task in (*helpers, *WORKERS) for attempt in (1, 2))
+        expect(run.attempts() == expected, f"attempts {run.attempts()}")
+
+
+def judge_weights(run, attempt=1):
+    """The losses differ, because each worker prints the loss of its own share."""
+    lines = [run.stdout(task, attempt).splitlines() for task in WORKERS]
+    weights = [[line for line in each if line.startswith("weights ")] for each in lines]
+    expect(len(weights[0]) == 1 and weights[0] == weights[1], f"weights differ: {weights}")
+
+
+def horovod(bin_folder, environment):
+    with Training("horovod-digits", bin_folder, environment) as run:
+        run.finish()
+        run.judge_model("worker-0", 0.9)
+        judge_weights(run)
+        driver = run.tasks()["driver:0"]
+        expect(driver["outcome"]["class"] == "killed", f"the driver was not stopped at the end: {driver}")
+
+
+def horovod_worker_killed(bin_folder, environment):
+    trained_again("horovod-digits", ("driver-0",), "epoch 5/", bin_folder, environment)
+
+
+def mxnet(bin_folder, environment):
+    with Training("mxnet-digits", bin_folder, environment) as run:
+        run.finish()
+        run.judge_model("worker-0", 0.9)
+        judge_weights(run)
+        classes = {name: task["outcome"]["class"] for name, task in run.tasks().items()}
+        expect(set(classes.values()) == {"success"}, f"outcomes {classes}")
+
+
+def mxnet_worker_killed(bin_folder, environment):
+    trained_again("mxnet-digits", ("scheduler-0", "server-0"), "epoch 5/", bin_folder, environment)
+
+
+def with_ray(environment):
+    return ("-shell_env", f"PATH={pathlib.Path(environment).resolve()}/bin:{os.environ['PATH']}")
+
+
+def ray(bin_folder, environment):
+    with Training("ray-digits", bin_folder, environment, *with_ray(environment)) as run:
+        run.finish()
+        run.judge_model("head-0", 0.9)
+        expect("2 actors on 2 nodes" in run.stdout("head-0"), run.stdout("head-0"))
+
+
+def ray_node_killed(bin_folder, environment):
+    """The head goes on while a node restarts alone; Ray starts the node's actor again."""
+    more = ("-shell_env", "STEPS=3000", "-conf", "tony.restart.task.budget=1")
+    with Training("ray-digits", bin_folder, environment, *with_ray(environment), *more) as run:
+        run.wait_for("first steps", lambda: "step 100/" in run.stdout("head-0"))
+        os.kill(run.task_pids()["worker:1"], signal.SIGKILL)
+        run.finish()
+        run.judge_model("head-0", 0.9)
+        expected = ["head-0#1", "worker-0#1", "worker-1#1", "worker-1#2"]
+        expect(run.attempts() == expected, f"attempts {run.attempts()}")
