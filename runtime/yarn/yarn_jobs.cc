@@ -298,7 +298,10 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
   of_programs.use = HdfsStore::Use::kOwnPrograms;
   const std::string& shared = job.spec.yarn.programs;
   if (!shared.empty()) {
-    TRY_ASSIGN(of_programs.folder, Annotate(PathInHdfs(cluster, shared), kProgramsKey));
+    TRY_ASSIGN(const HdfsLocation place, Annotate(Locate(cluster, shared), kProgramsKey));
+    of_programs.hdfs = HdfsOptionsOf(place.hdfs);
+    of_programs.name_node = place.hdfs.name_node;
+    of_programs.folder = place.path;
     of_programs.use = HdfsStore::Use::kSharedPrograms;
   }
   auto programs = SendToHdfs(of_programs, {executor, master}, watch);
