@@ -18,15 +18,21 @@ std::string ShellWord(std::string_view text) {
 constexpr double kObjectStoreShare = 0.3;
 constexpr int64_t kLeastObjectStoreMb = 75;
 
-// Returns the options of `ray start` that all nodes have. Ray would otherwise take all cores, GPUs and memory of the
-// machine for its own.
+// Returns the beginning of the command of each node. Ray would otherwise take all cores, GPUs and memory of the machine
+// for its own. Its files are in the task's folder, because nodes that start at the same time in one folder overwrite
+// each other's sockets. A link makes the paths of the sockets short enough (107 bytes). All attempts of a task use the
+// same link, so that a killed attempt leaves none.
 std::string RayStart(const RoleSpec& role) {
   const Resources& own = role.resources;
   const auto store = std::max(static_cast<int64_t>(static_cast<double>(own.memory_mb) * kObjectStoreShare),
                               kLeastObjectStoreMb);
   const auto bytes = [](int64_t megabytes) { return megabytes << 20; };
+  constexpr std::string_view kFolder =
+      "ray_link=/tmp/ray-$(cksum <<< \"$TONY_JOB_ID $TONY_TASK\" | cut -d' ' -f1) && mkdir -p ray && "
+      "ln -sfn \"$PWD/ray\" \"$ray_link\" && trap 'rm -f \"$ray_link\"' EXIT && ";
   // `ray start --head` refuses to run with RAY_ADDRESS.
-  return StrCat("env -u RAY_ADDRESS ray start --node-ip-address=\"$RAY_NODE_HOST\" --num-cpus=", own.vcores,
+  return StrCat(kFolder, "env -u RAY_ADDRESS ray start --temp-dir=\"$ray_link\"",
+                " --node-ip-address=\"$RAY_NODE_HOST\" --num-cpus=", own.vcores,
                 " --num-gpus=", own.gpus, " --memory=", bytes(std::max(own.memory_mb - store, kLeastObjectStoreMb)),
                 " --object-store-memory=", bytes(store), " --disable-usage-stats");
 }
@@ -38,7 +44,7 @@ void StartRayHead(RoleSpec& role) {
 }
 
 void StartRayNode(RoleSpec& role) {
-  role.command = StrCat("exec ", RayStart(role), " --address=\"$RAY_ADDRESS\" --block");
+  role.command = StrCat(RayStart(role), " --address=\"$RAY_ADDRESS\" --block");
 }
 
 }  // namespace

@@ -54,6 +54,16 @@ def wait_for_cores(cores, seconds=120):
         time.sleep(0.2)
 
 
+def gradients_of(learners, weights, bias):
+    """Ray starts the actors of a lost node again on another one. Until then their calls fail."""
+    while True:
+        try:
+            return ray.get([each.gradient.remote(weights, bias) for each in learners])
+        except ray.exceptions.ActorUnavailableError as error:
+            print(f"an actor is not there: {error}", file=sys.stderr, flush=True)
+            time.sleep(1)
+
+
 def main():
     ray.init()
     actors = int(os.environ.get("ACTORS", "2"))
@@ -63,7 +73,7 @@ def main():
     weights, bias = np.zeros((64, 10)), np.zeros(10)
     steps = int(os.environ.get("STEPS", "150"))
     for step in range(1, steps + 1):
-        gradients = ray.get([each.gradient.remote(weights, bias) for each in learners])
+        gradients = gradients_of(learners, weights, bias)
         weights -= LEARNING_RATE * sum(of_weights for of_weights, _ in gradients) / actors
         bias -= LEARNING_RATE * sum(of_bias for _, of_bias in gradients) / actors
         if step % 10 == 0:
