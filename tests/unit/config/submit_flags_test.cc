@@ -180,7 +180,7 @@ const TestRow kTensorBoards[] = {
      {{kBoard + "tony.application.sidecar.jobtypes=proxy",
        "tony.application.sidecar.jobtypes=proxy,tensorboard | " + Added("python3")},
       {kBoard + "tony.application.sidecar.jobtypes= ",
-       "tony.application.sidecar.jobtypes= tensorboard | " + Added("python3")},
+       "tony.application.sidecar.jobtypes=tensorboard | " + Added("python3")},
       {kBoard + "tony.application.sidecar.jobtypes=proxy, tensorboard", Added("python3")}}},
     {"AJobWithoutRolesGetsNoTensorBoardTask",
      {{"{type=x|tony.worker.instances=0} | tony.application.tensorboard-log-dir=/logs", kDir}}},

@@ -137,7 +137,7 @@ class RenderTest(DagCase):
         nested = {"spec": {"a": {"b": [text]}}, "properties": {"tony.a": text}, "tasks": {"w": {"command": text}},
                   "tags": [text], "env": {"A": text}, "conf": {"tony.b": text}, "files": [text]}  # fmt: skip
         texts = ["name", "framework", "executes", "task_params", "src_dir", "python_venv", "python_binary_path",
-                 "directory", "request_id"]  # fmt: skip
+                 "directory", "proxy_user", "request_id"]  # fmt: skip
         self.assertEqual(sorted(TonyOperator.template_fields), sorted([*nested, *texts]))
         given = {name: nested.get(name, text) for name in TonyOperator.template_fields}
         task = self.rendered(self.operator(**given))
