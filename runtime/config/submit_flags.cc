@@ -269,11 +269,16 @@ const std::string kBoardInstances = "tony.tensorboard.instances";
 const std::string kVenv = "tony.python-venv";
 constexpr std::string_view kRole = "tensorboard";
 
-bool HasRoles(const Properties& properties) {
-  return std::ranges::any_of(properties.all(), [](const auto& entry) {
-    const Key* row = FindKey(entry.first);
-    return row && row->name == "tony.<role>.instances" && Trim(entry.second.value) != "0";
-  });
+// Returns the roles that are not switched off.
+std::vector<std::string> RolesIn(const Properties& properties) {
+  std::vector<std::string> roles;
+  for (const auto& [key, property] : properties.all()) {
+    const Key* row = FindKey(key);
+    if (!row || row->name != "tony.<role>.instances" || Trim(property.value) == "0") continue;
+    const size_t begin = key.find('.') + 1;
+    roles.push_back(key.substr(begin, key.rfind('.') - begin));
+  }
+  return roles;
 }
 
 // Returns the command of TensorBoard. On YARN TensorBoard listens at all addresses. On one machine it listens at its
@@ -327,13 +332,8 @@ Status AddHorovodDriver(const std::string& origin, Properties& properties) {
 
 // Returns the roles of the job except head, which decides the end of a Ray job.
 std::string NamesOfRayNodes(const Properties& properties) {
-  std::vector<std::string> names;
-  for (const auto& [key, property] : properties.all()) {
-    const Key* row = FindKey(key);
-    if (!row || row->name != "tony.<role>.instances") continue;
-    std::string name = key.substr(5, key.rfind('.') - 5);
-    if (name != "head" && name != kRole) names.push_back(std::move(name));
-  }
+  std::vector<std::string> names = RolesIn(properties);
+  std::erase_if(names, [](const std::string& name) { return name == "head" || name == kRole; });
   return Join(names, ",");
 }
 
@@ -436,7 +436,7 @@ void AddTensorBoard(const std::string& python, Properties& properties) {
   Property folder = *properties.Find(kLogDir);
   folder.value = ExpandTilde(std::move(folder.value));
   SetUnlessSet("tony.execution.env.TB_LOG_DIR", folder, properties);
-  if (properties.Has(kBoardInstances) || !HasRoles(properties)) return;
+  if (properties.Has(kBoardInstances) || RolesIn(properties).empty()) return;
   properties.Set(kBoardInstances, {"1", folder.origin});
   const std::string of_venv = properties.Has(kVenv) ? "venv/bin/python3" : "python3";
   SetUnlessSet("tony.tensorboard.command", {Command(python.empty() ? of_venv : python, properties), folder.origin},
@@ -448,7 +448,7 @@ void AddTensorBoard(const std::string& python, Properties& properties) {
 Status AddFrameworkRoles(Properties& properties) {
   const Property* set = properties.Find("tony.application.framework");
   const std::string framework = set ? ToLower(Trim(set->value)) : "";
-  if (!set || !HasRoles(properties)) return Ok();
+  if (!set || RolesIn(properties).empty()) return Ok();
   const Property framework_set = *set;
   if (framework == "horovod") return AddHorovodDriver(framework_set.origin, properties);
   if (framework != "ray") return Ok();

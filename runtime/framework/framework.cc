@@ -285,7 +285,7 @@ Status CheckEnvironment(const JobSpec& spec, const std::map<std::string, std::st
 
 int GlobalRank(const JobSpec& spec, const TaskId& task) {
   const int position = TrackedPosition(spec, task);
-  const TaskId chief{spec.FindRole("chief") ? "chief" : "worker", 0};
+  const TaskId chief{spec.ChiefRole(), 0};
   const int chief_position = TrackedPosition(spec, chief);
   if (position == chief_position && task == chief) return position < 0 ? -1 : 0;
   return position >= 0 && position < chief_position ? position + 1 : position;

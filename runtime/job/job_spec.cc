@@ -76,10 +76,12 @@ int JobSpec::TrackedTasks() const {
   return total;
 }
 
+std::string JobSpec::ChiefRole() const {
+  return FindRole("chief") ? "chief" : framework == FrameworkKind::kRay ? "head" : "worker";
+}
+
 bool JobSpec::IsChief(const TaskId& task) const {
-  if (task.index != 0) return false;
-  const char* chief = FindRole("chief") ? "chief" : framework == FrameworkKind::kRay ? "head" : "worker";
-  return task.role == chief && FindRole(task.role);
+  return task.index == 0 && task.role == ChiefRole() && FindRole(task.role);
 }
 
 // The list of fields of a job spec. Job specs of release 0.1 lack each field that is listed with Later().

@@ -396,8 +396,9 @@ struct JobSpec {
   bool RequestsGpus() const;
   int TotalTasks() const;
   int TrackedTasks() const;
-  // Returns whether the task is the chief, which leads a collective: role "chief" index 0, or else "worker" index 0
-  // (TonY's rule). In a Ray job, it is "head" index 0.
+  // Returns the role whose first task is the chief, which leads a collective: "chief" if the job has it, or else "worker"
+  // (TonY's rule). In a Ray job, it is "head". The job may lack the role.
+  std::string ChiefRole() const;
   bool IsChief(const TaskId& task) const;
 };
 

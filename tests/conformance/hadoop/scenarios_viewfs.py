@@ -5,10 +5,10 @@ import json
 import time
 import urllib.parse
 
-from common import (KERBEROS, WORK, begin, end, must, nothing_is_left_of, open_by_curl, open_one_of, open_plain, restart,
-                    runs, site, status, submit, tony, until)
+from common import (KERBEROS, WORK, must, nothing_is_left_of, open_by_curl, open_one_of, open_plain, restart, site,
+                    submit, tony, until)
+from scenarios_httpfs import ONE, a_running_job_is_watched_and_killed
 
-ONE = ("-conf", "tony.worker.instances=1")
 FAR = f"hdfs://{site('dfs.namenode.rpc-address.far')}"
 IN = f"/far/{WORK.name}"  # a folder in the second namespace, where it is /data/...
 
@@ -48,17 +48,6 @@ def a_job_uses_files_checkpoints_and_a_history_of_another_namespace():
     must(f"resumes from viewfs://both{IN}/one.txt" in logs, logs)
     must("DIRECTORY" in far("GET", f"kept/intermediate/{job}", op="GETFILESTATUS"), "no history")
     must(tony("gc").returncode == 0, "gc")
-
-
-def a_running_job_is_watched_and_killed():
-    client, job = begin("-executes", "sleep 600", *ONE)
-    runs(job)
-    must(status(job)["state"] == "RUNNING", status(job))
-    ran = tony("kill", job)
-    must(ran.returncode == 0, ran.returncode, ran.stderr)
-    code, text = end(client)
-    must(code != 0 and "KILLED" in text, code, text)
-    nothing_is_left_of(job)
 
 
 def a_path_that_leads_nowhere_is_refused_in_one_line():

@@ -52,7 +52,7 @@ TEST(ErasureCodeTest, BytesAreFoundInTheCellsOfTheUnits) {
   EXPECT_EQ(place(0), (std::vector<uint64_t>{0, 0, 4}));
   EXPECT_EQ(place(7), (std::vector<uint64_t>{1, 3, 1}));
   EXPECT_EQ(place(21), (std::vector<uint64_t>{2, 5, 3}));
-  // One stripe, a cell and a byte.
+  // The group has a stripe, a cell and a byte.
   const std::vector<uint64_t> lengths = {8, 5, 4, 8, 8};
   for (int unit = 0; unit < 5; ++unit)
     EXPECT_EQ(UnitLength(coding, 17, unit), lengths[static_cast<size_t>(unit)]) << unit;
