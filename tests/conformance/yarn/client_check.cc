@@ -125,8 +125,12 @@ class Client : public Bed {
   }
   Why CheckEnd(const ApplicationId& id) {
     const Instant began = loop.Now();
-    MUST(Until([&] { return StateOf(id) >= ApplicationState::kFinished; }));
+    const bool ended = Until([&] { return StateOf(id) >= ApplicationState::kFinished; });
     const ApplicationReport report = Report(id);
+    if (!ended) {
+      return StrCat(ToString(id), " is ", ToString(report.state), " with progress ", report.progress, " after ",
+                    (loop.Now() - began).count(), " ms: ", report.diagnostics);
+    }
     std::printf("   %s: %s, %s after %lld ms: %s\n", ToString(id).c_str(), ToString(report.state).c_str(),
                 ToString(report.final_status).c_str(), static_cast<long long>((loop.Now() - began).count()),
                 report.diagnostics.c_str());
