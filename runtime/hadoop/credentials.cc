@@ -268,7 +268,7 @@ std::optional<Token> HdfsTokenIn(const std::map<std::string, Token>& tokens, con
 }
 
 std::optional<TokenDates> DatesOf(const Token& token) {
-  if (token.kind != kHdfsTokenKind) return std::nullopt;
+  if (token.kind != kHdfsTokenKind && token.kind != kKmsTokenKind) return std::nullopt;
   ByteReader from(token.identifier);
   // The version is followed by owner, renewer and real user.
   bool whole = from.Byte().has_value();

@@ -85,8 +85,8 @@ struct TokenDates {
   // The token cannot be renewed beyond this time.
   Instant longest{};
 };
-// Returns the dates of a token for HDFS (AbstractDelegationTokenIdentifier). nullopt: the token is of another kind, or
-// its identifier is malformed.
+// Returns the dates of a token for HDFS or its key management server (AbstractDelegationTokenIdentifier). nullopt: the
+// token is of another kind, or its identifier is malformed.
 std::optional<TokenDates> DatesOf(const Token& token);
 
 // Returns the user for whom a delegation token was made: a principal, or the name of an impersonated user. nullopt: its

@@ -109,4 +109,12 @@ Hdfs::Handle KmsClient::GetToken(const std::string& provider, const std::string&
   });
 }
 
+Hdfs::Handle KmsClient::RenewToken(const Token& token, Hdfs::Done<Result<Instant>> done) {
+  const Request request{"PUT", StrCat("?op=RENEWDELEGATIONTOKEN&token=", Escaped(TextOf(token))), "renew a token", "",
+                        true};
+  return Ask(token.service, request, [done = std::move(done)](const Result<HttpResponse>& response) {
+    done(response.ok() ? TimeIn(response->body) : Result<Instant>(response.error()));
+  });
+}
+
 }  // namespace tony::hadoop

@@ -2,8 +2,9 @@
 //
 //   POST /kms/v1/keyversion/VERSION/_eek?eek_op=decrypt   {name, iv, material} -> {material}
 //   GET /kms/v1/?op=GETDELEGATIONTOKEN                    -> {Token: {urlString}}
+//   PUT /kms/v1/?op=RENEWDELEGATIONTOKEN&token=TEXT       -> {long: milliseconds since 1970}
 //
-// A provider such as "kms://https@kms1.example.org;kms2.example.org:9600/kms" may name several servers. Both calls may
+// A provider such as "kms://https@kms1.example.org;kms2.example.org:9600/kms" may name several servers. All calls may
 // be repeated, so a server that does not answer is followed by the next one.
 //
 // Loop thread only, with the rules of Hdfs for handles and `done`. Errors name the server: kUnavailable: no server
@@ -37,6 +38,8 @@ class KmsClient {
   // As Hdfs::GetToken().
   [[nodiscard]] Hdfs::Handle GetToken(const std::string& provider, const std::string& renewer,
                                       const std::string& proxied, Hdfs::Done<Result<Token>> done);
+  // As Hdfs::RenewToken(). The token's service is its provider.
+  [[nodiscard]] Hdfs::Handle RenewToken(const Token& token, Hdfs::Done<Result<Instant>> done);
 
  private:
   class Steps;

@@ -306,6 +306,13 @@ Result<Instant> AddFreshToken(const YarnCluster& cluster, const std::string& ren
   return end;
 }
 
+// Does the same for the token of the key management server.
+Result<Instant> RenewKmsToken(const YarnCluster& cluster, const hadoop::Token& token) {
+  EventLoop loop;
+  hadoop::KmsClient kms(loop, TicketOptionsOf(cluster));
+  return RunUntilAnswer<Result<Instant>>(loop, [&](auto done) { return kms.RenewToken(token, std::move(done)); });
+}
+
 }  // namespace
 
 Result<hadoop::Credentials> TokensForJob(const YarnCluster& cluster, const JobSpec& spec) {
@@ -336,13 +343,17 @@ Result<ClusterTokens> FreshTokens(const YarnCluster& cluster, const JobSpec& spe
   TRY_ASSIGN(const hadoop::Token rm, NewRmToken(cluster, user.principal));
   fresh.tokens[rm.service] = rm;
   TRY_ASSIGN(Instant until, AddFreshToken(cluster, user.principal, fresh));
+  const auto take = [&until](const std::string& name, const Result<Instant>& end) {
+    if (end.ok()) until = std::min(until, *end);
+    if (!end.ok()) LogWarn(StrCat(name, ": ", end.error().message));
+  };
   AddKmsToken(cluster, user.principal, fresh);
+  if (const auto kms = TokenOfKind(fresh.tokens, hadoop::kKmsTokenKind))
+    take("encryption zones", RenewKmsToken(cluster, *kms));
   TRY_ASSIGN(const auto others, OtherHdfsOf(cluster, spec));
   for (const std::string& name : others) {
     const auto other = WithOtherHdfs(cluster, name, kOtherNameNodesKey);
-    const auto end = other.ok() ? AddFreshToken(*other, user.principal, fresh) : Result<Instant>(other.error());
-    if (end.ok()) until = std::min(until, *end);
-    if (!end.ok()) LogWarn(StrCat(name, ": ", end.error().message));
+    take(name, other.ok() ? AddFreshToken(*other, user.principal, fresh) : Result<Instant>(other.error()));
   }
   ClusterTokens tokens = FreshClusterTokens(std::move(fresh), until);
   if (tokens.number == 0) return InvalidError("the NameNode's token cannot be read, so its age is not known");

@@ -18,12 +18,14 @@ bool IsForCluster(const hadoop::Token& token) {
 // Returns tokens without bytes. The dates are those that the tokens themselves contain.
 ClusterTokens DatesIn(const hadoop::Credentials& credentials) {
   ClusterTokens tokens;
+  Instant ends = Instant::max();
   for (const auto& [alias, token] : credentials.tokens) {
     const auto dates = DatesOf(token);
     if (!dates) continue;
-    tokens.until = tokens.number == 0 ? dates->longest : std::min(tokens.until, dates->longest);
-    tokens.number = std::max(tokens.number, ToMillis(dates->issued));
+    ends = std::min(ends, dates->longest);
+    if (token.kind == hadoop::kHdfsTokenKind) tokens.number = std::max(tokens.number, ToMillis(dates->issued));
   }
+  if (tokens.number != 0) tokens.until = ends;
   return tokens;
 }
 

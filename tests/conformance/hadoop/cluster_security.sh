@@ -149,8 +149,9 @@ hadoop.kms.authentication.kerberos.principal HTTP/localhost@$realm
 hadoop.kms.authentication.kerberos.keytab $folder/kdc/HTTP.keytab
 hadoop.kms.proxyuser.gateway.users *
 hadoop.kms.proxyuser.gateway.hosts *
+hadoop.kms.authentication.delegation-token.renew-interval.sec ${TONY_HADOOP_TOKEN_LIFE_S:-7200}
+hadoop.kms.authentication.delegation-token.max-lifetime.sec ${TONY_HADOOP_TOKEN_MAX_S:-14400}
 END
-  token_lives hadoop.kms.authentication.delegation
 }
 
 write_security() {

@@ -5,8 +5,9 @@ TONY_HADOOP_DATANODES=3, TONY_HADOOP_OBSERVER=1, TONY_HADOOP_NO_WEBHDFS=1)."""
 import json
 import os
 import subprocess
+from datetime import datetime, timezone
 
-from common import (CLUSTER, KERBEROS, PROGRAMS, WORK, cluster, environment, hdfs, must, nothing_is_left_of,
+from common import (CLUSTER, KERBEROS, PROGRAMS, WORK, begin, cluster, environment, hdfs, must, nothing_is_left_of,
                     site, submit, ticket_of, tony, until)
 
 BY_WEBHDFS = {"HADOOP_CONF_DIR": str(CLUSTER / "conf")}
@@ -149,11 +150,35 @@ def an_observer_that_is_behind_answers_no_read():
         must(our_client("list", name, of=way) == b"", way)
 
 
+def the_end_of_the_key_management_servers_token_is_reported():
+    """This server's tokens end before those of HDFS: after two hours, and four hours if they are renewed."""
+    make_zone("/user/eve", "eve")
+    proxy = {**ticket_of("gateway"), "HADOOP_PROXY_USER": "eve"}
+    go = WORK / "go"
+    go.unlink(missing_ok=True)
+    client, job = begin("-executes", f"until [ -e {go} ]; do sleep 0.2; done", *ONE, **proxy)
+
+    def hours_left():
+        told = json.loads(tony("status", "--json", job, **proxy).stdout)
+        until_then = datetime.fromisoformat(told["tokens_until"].replace("Z", "+00:00")) - datetime.now(timezone.utc)
+        return until_then.total_seconds() / 3600
+
+    until(lambda: "running" in tony("status", job, **proxy).stdout, f"{job} to run")
+    must(3.5 < hours_left() < 4, hours_left())
+    ran = tony("credentials", "push", job, **proxy)
+    must(ran.returncode == 0, ran.stdout, ran.stderr)
+    until(lambda: 1.5 < hours_left() < 2, "the end of the pushed token")
+    go.touch()
+    client.communicate()
+    must(client.returncode == 0, client.returncode)
+
+
 TOGETHER = []
 # The DataNode's death would reach the other scenarios.
 ALONE = [a_job_runs_in_a_home_folder_that_is_an_encryption_zone,
          a_job_runs_in_a_home_folder_with_an_erasure_coding_and_its_files_are_replicated,
-         *([] if KERBEROS else [files_of_hadoops_own_client_are_read_and_it_reads_ours,
-                                an_erasure_coded_file_is_read_while_any_data_node_is_dead,
-                                an_observer_that_is_behind_answers_no_read])]
+         *([the_end_of_the_key_management_servers_token_is_reported] if KERBEROS else
+           [files_of_hadoops_own_client_are_read_and_it_reads_ours,
+            an_erasure_coded_file_is_read_while_any_data_node_is_dead,
+            an_observer_that_is_behind_answers_no_read])]
 DEFAULT = []

@@ -43,6 +43,14 @@ TEST(ClusterTokensTest, TheNumberIsTheNewestIssueAndTheEndIsTheFirstEndOfAToken)
   EXPECT_TRUE(chosen.secrets.empty());
 }
 
+TEST(ClusterTokensTest, ATokenOfTheKeyManagementServerMayEndFirst) {
+  Credentials credentials = OfJob();
+  credentials.tokens["kms"] = HdfsToken(3000, 7000);
+  credentials.tokens["kms"].kind = hadoop::kKmsTokenKind;
+  EXPECT_EQ(ClusterTokensIn(credentials).until, FromMillis(7000));
+  EXPECT_EQ(ClusterTokensIn(credentials).number, 2000) << "the number is a time of the NameNode's clock";
+}
+
 TEST(ClusterTokensTest, FreshTokensEndWhenTheirRenewerOrTheTokensThemselvesSay) {
   const ClusterTokens early = FreshClusterTokens(OfJob(), FromMillis(3000));
   EXPECT_EQ(early.number, 2000);
