@@ -72,6 +72,12 @@ Result<std::string> JobRecords::ReadToken() const {
                       " hexadecimal digits, so no caller of this job can be authenticated");
 }
 
+std::vector<std::string> NewJob::SecretNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : secrets) names.push_back(name);
+  return names;
+}
+
 Result<std::vector<std::string>> JobRecords::ReadEnvironment() const {
   TRY_ASSIGN(const std::string content, ReadWhole(*store_, "environment"));
   return SplitVariables(content);
@@ -225,6 +231,7 @@ void Fields(auto& io, Is<Submission> auto& submission) {
     io.Field("watch_timeout", submission.claim.watch_timeout, kAnyNumber);
   }
   io.IfSet("programs", submission.programs);
+  io.IfSet("secrets", submission.secrets);
 }
 
 // The time at which a delay was requested, measured by several clocks. A reader computes from it how much of the delay

@@ -94,6 +94,8 @@ struct Submission {
   // The entry of $TONY_HOME/programs that has the programs of the job's processes. Empty: each process starts programs
   // from the folder in which its own program lies.
   std::string programs;
+  // The names of the tasks' secret variables, whose values are kept nowhere after the job's end.
+  std::vector<std::string> secrets{};
 };
 
 // The JSON forms of the records that users do not see. kInvalid: the message names the wrong field.
@@ -217,6 +219,7 @@ struct NewJob {
   std::map<std::string, std::string> secrets{};  // secret variables of the tasks
   // The entry of $TONY_HOME/programs that has the programs of the job's processes; empty: the job has none.
   std::string programs{};
+  std::vector<std::string> SecretNames() const;
   // The records that are in the store already. Set by JobStore::UploadJob(); otherwise nullopt.
   std::optional<RecordsByName> uploaded_records{};
 };

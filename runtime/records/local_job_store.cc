@@ -187,7 +187,8 @@ Result<JobRecords> LocalJobStore::Create(const NewJob& job, Instant now) const {
                               .request = job.request,
                               .number = job.number,
                               .claim = job.claim,
-                              .programs = job.programs};
+                              .programs = job.programs,
+                              .secrets = job.SecretNames()};
   const fs::path unfinished = jobs / (".new-" + submission.job.value);
   const fs::path folder = jobs / submission.job.value;
   Status filled = Fill(unfinished, job, submission);

@@ -288,10 +288,8 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const
     TRY_ASSIGN(HdfsSource source, FileSource(kSpecFile, spec_file.path()));
     sources.push_back(std::move(source));
   }
-  HdfsStore store{.hdfs = HdfsOptionsOf(cluster),
-                  .name_node = cluster.name_node,
-                  .folder = StagedFolder(cluster),
-                  .scratch = home};
+  HdfsStore store{
+      .hdfs = HdfsOptionsOf(cluster), .name_node = cluster.name_node, .folder = StagedFolder(cluster), .scratch = home};
   // Shared programs are sent first, so that a folder that is refused is reported before anything else is uploaded.
   HdfsStore of_programs = store;
   of_programs.folder = PlacesIn(cluster).programs;
@@ -345,7 +343,8 @@ std::string SubmissionText(const YarnCluster& cluster, const NewJob& job, Instan
                            .time = now,
                            .request = job.request,
                            .number = job.number,
-                           .claim = job.claim});
+                           .claim = job.claim,
+                           .secrets = job.SecretNames()});
 }
 
 // Removes the records of a job. Returns false if they may still exist; the log then has the reason.
