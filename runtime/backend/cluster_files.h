@@ -1,6 +1,7 @@
 // The file system of a scheduler's cluster.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/records/files_for_others.h"
+#include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
 #include "runtime/spec/property_values.h"
 
@@ -25,6 +27,10 @@ class ClusterFiles {
   // Returns the whole content of a source that is read before its job exists. The cluster is the one that is configured
   // for this user.
   virtual Result<std::string> Read(const std::string& source) const = 0;
+  // Writes a staged file of the job into the new file `to`. `key` is the name of the entry's path. Returns true if
+  // tasks find the file unpacked. kInvalid: the file has changed since the submit.
+  virtual Result<bool> FetchStaged(const JobRecords& records, const std::string& key,
+                                   const std::filesystem::path& to) const = 0;
   // Returns a writer for the history files of the job in this folder.
   virtual Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
                                                                      const std::string& folder) const = 0;

@@ -339,8 +339,8 @@ LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool tim
   return LogPrinter(style, std::move(write));
 }
 
-LogsWhileWaiting::LogsWhileWaiting(const JobRecords& records, int fd)
-    : records_(records), fd_(fd), thread_([this] {
+LogsWhileWaiting::LogsWhileWaiting(const JobRecords& records, LogChoice choice, int fd, int errors_fd)
+    : records_(records), choice_(std::move(choice)), fd_(fd), errors_fd_(errors_fd), thread_([this] {
         const Status shown = Show();
         if (!shown.ok()) Say(StrCat("tony: no logs are shown: ", shown.error().message));
       }) {}
@@ -348,11 +348,17 @@ LogsWhileWaiting::LogsWhileWaiting(const JobRecords& records, int fd)
 Status LogsWhileWaiting::Show() {
   TRY_ASSIGN(const JobSpec spec, records_.ReadSpec());
   TRY_ASSIGN(const auto logs, BackendOf(records_.job()).logs().LogsOf(records_));
-  LogPrinter printer = MakeLogPrinter(
-      spec, {}, /*timestamps=*/false, [this](std::string_view text) { PrintAsIs(text, fd_); }, fd_);
-  LogSession session(records_, *logs, {}, {});
-  session.Follow(loop_, std::ref(printer), [] {});
-  printer.Finish();
+  const auto printer_to = [&](int fd) {
+    return MakeLogPrinter(
+        spec, choice_, /*timestamps=*/false, [fd](std::string_view text) { PrintAsIs(text, fd); }, fd);
+  };
+  LogPrinter output = printer_to(fd_), errors = printer_to(errors_fd_);
+  LogSession session(records_, *logs, choice_, {});
+  const bool splits = fd_ != errors_fd_;
+  session.Follow(
+      loop_, [&](const LogText& log) { splits&& log.stream == "stderr" ? errors(log) : output(log); }, [] {});
+  output.Finish();
+  errors.Finish();
   return Ok();
 }
 

@@ -158,8 +158,10 @@ LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool tim
 // Shows the output of a job's tasks while the command waits for the job.
 class LogsWhileWaiting {
  public:
-  // Starts a thread that reads the logs and prints them to `fd`. The thread is needed, because reading may block.
-  LogsWhileWaiting(const JobRecords& records, int fd);
+  // Starts a thread that reads the chosen logs and prints them to `fd`, and what tasks write to standard error to
+  // `errors_fd`. The thread is needed, because reading may block.
+  LogsWhileWaiting(const JobRecords& records, int fd) : LogsWhileWaiting(records, {}, fd, fd) {}
+  LogsWhileWaiting(const JobRecords& records, LogChoice choice, int fd, int errors_fd);
   ~LogsWhileWaiting() { End(/*stop=*/true); }
   LogsWhileWaiting(const LogsWhileWaiting&) = delete;
 
@@ -171,7 +173,8 @@ class LogsWhileWaiting {
   Status Show();
 
   const JobRecords records_;
-  const int fd_;
+  const LogChoice choice_;
+  const int fd_, errors_fd_;
   EventLoop loop_;
   std::thread thread_;
 };

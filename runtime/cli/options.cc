@@ -12,10 +12,13 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/cli/output.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/submit_job.h"
+#include "runtime/config/job_document.h"
 #include "runtime/config/properties.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {
@@ -243,6 +246,14 @@ std::vector<OptionSpec> SpecOptions() {
       {"debug", kFlag, "", "no effect; in LinkedIn's TonY, this option kept temporary files"},
       {"strict", kFlag, "", "treat warnings about keys and values as errors"},
   };
+}
+
+Result<std::map<std::string, std::string>> SecretsOption(const CommandLine& line) {
+  TRY_ASSIGN(const int number, SecretsDescriptor(line));
+  if (number < 0) return std::map<std::string, std::string>();
+  const UniqueFd fd(number);
+  TRY_ASSIGN(const std::string text, ReadAll(fd.get(), "--secrets-fd"));
+  return ReadSecrets(text, "--secrets-fd");
 }
 
 Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {

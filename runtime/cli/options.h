@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,9 @@ std::vector<OptionSpec> SpecOptions();  // e.g. -executes, -src_dir, -conf
 // Returns the job spec of the command line, with all checks that are possible before a job exists. With --strict,
 // warnings are errors.
 Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line);
+
+// Returns the secret variables of --secrets-fd; empty without the option.
+Result<std::map<std::string, std::string>> SecretsOption(const CommandLine& line);
 
 // Returns Ok if `warnings` is empty, otherwise kInvalid with all warnings in its message.
 Status NoWarnings(const std::vector<std::string>& warnings);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,11 +31,21 @@ struct SubmitOrder {
   SubmitAsk ask;
   Claim claim;
 };
+// A job whose files are staged already, because they are those of another job.
+struct PreparedJob {
+  StagedFiles staged;
+  // "NAME=value"; they replace this process's variables.
+  std::vector<std::string> environment;
+  // Called when the job's folder exists and nothing of the job has started. An error discards the job.
+  std::function<Status(const JobRecords&)> fill = [](const JobRecords&) { return Ok(); };
+};
+
 struct RequestedJob {
   SubmitOrder order;
   ParsedJobSpec job;
   // The id that the backend's check of the job has reserved; if empty, the job store chooses the id.
   JobId id = {};
+  std::optional<PreparedJob> prepared = {};
 };
 
 struct SubmittedJob {

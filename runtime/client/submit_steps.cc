@@ -122,6 +122,10 @@ void JobCreator::RunInThread(std::string_view doing, const std::function<void(co
 }
 
 Status JobCreator::Stage() {
+  if (asked_.prepared) {
+    files_ = asked_.prepared->staged;
+    return Ok();
+  }
   if (!NeedsStaging(asked_.job.spec)) return Ok();
   Status staged;
   RunInThread("staging", [&](const StageWatch& watch) { staged = StageHere(watch); });
@@ -166,7 +170,7 @@ Status JobCreator::UploadJob() {
   if (laid_) return Ok();
   TRY(StorePrograms());
   NewJob job = {.spec = asked_.job.spec,
-                .environment = OwnEnvironment(),
+                .environment = asked_.prepared ? asked_.prepared->environment : OwnEnvironment(),
                 .staged = files_,
                 .id = id_,
                 .request = asked_.order.request,
@@ -194,6 +198,11 @@ Result<JobRecords> JobCreator::Create() {
   notes_.created(records.job(), files_);
   store_.reset();
   programs_.lock.Reset();
+  if (!asked_.prepared) return records;
+  if (const Status filled = asked_.prepared->fill(records); !filled.ok()) {
+    jobs_.Discard(records);
+    return filled.error();
+  }
   return records;
 }
 

@@ -96,20 +96,10 @@ NamedPorts PortsOf(const JobSpec& spec, const TaskId& task) {
   return ports;
 }
 
-// Returns whether the reader's cluster spec contains the other role. In FCFS mode, a cluster spec contains the roles
-// that the reader depends on. The reader's own role is in it only if the role has one task, and depends on others or is
-// awaited as ready.
-bool Knows(const JobSpec& spec, const RoleSpec& reader, const RoleSpec& other) {
-  if (spec.mode == DistributedMode::kGang) return true;
-  if (std::ranges::count(reader.depends_on, other.name, &Dependency::role) > 0) return true;
-  const bool takes_part = !reader.depends_on.empty() || IsAwaited(spec, reader.name, Dependency::Until::kReady);
-  return other.name == reader.name && reader.instances == 1 && takes_part;
-}
-
 ClusterSpec PlannedCluster(const JobSpec& spec, const RoleSpec& reader, const std::string& host) {
   ClusterSpec cluster{.generation = {1}};
   for (const RoleSpec& role : spec.roles) {
-    const bool known = Knows(spec, reader, role) && !IsBefore(spec, role.name, reader.name);
+    const bool known = KnowsRole(spec, reader, role) && !IsBefore(spec, role.name, reader.name);
     if (known) cluster.roles[role.name].assign(static_cast<size_t>(role.instances), Endpoint{host, 0});
     if (known && role.processes > 1) cluster.processes[role.name] = role.processes;
     for (TaskId task{role.name, 0}; task.index < role.instances; ++task.index) {
@@ -250,6 +240,11 @@ void Override(Environment& environment, const Environment& with) {
   for (const auto& [name, value] : with) environment[name] = value;
 }
 
+Environment ReproducedVariables(const JobSpec& spec, int process) {
+  if (spec.reproduced.empty()) return {};
+  return spec.reproduced[std::min(static_cast<size_t>(process), spec.reproduced.size() - 1)].variables;
+}
+
 // The PATH of a shell if none is set.
 constexpr const char* kUsualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -344,6 +339,13 @@ PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode&
   return planned;
 }
 
+bool KnowsRole(const JobSpec& spec, const RoleSpec& reader, const RoleSpec& other) {
+  if (spec.mode == DistributedMode::kGang) return true;
+  if (std::ranges::count(reader.depends_on, other.name, &Dependency::role) > 0) return true;
+  const bool takes_part = !reader.depends_on.empty() || IsAwaited(spec, reader.name, Dependency::Until::kReady);
+  return other.name == reader.name && reader.instances == 1 && takes_part;
+}
+
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
                                     const std::vector<std::string>& inherited,
                                     const std::vector<std::string>& secrets) {
@@ -367,7 +369,10 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   }
   if (spec.framework == FrameworkKind::kHorovod) AddHorovodVariables(cluster, place, environment);
   UserEnvironment result;
-  for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task, place.process)) {
+  const Environment reproduced = ReproducedVariables(spec, place.process);
+  Environment computed = FrameworkEnvironment(spec, cluster, place.attempt.task, place.process);
+  Override(computed, reproduced);
+  for (const auto& [name, value] : computed) {
     if (name.size() + value.size() + 2 <= kLongestVariable) {
       environment[name] = value;
       continue;
@@ -386,7 +391,8 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
     environment.try_emplace(name, value);
     if (role && role->resources.gpus > 0) environment[name] = value;
   }
-  Override(environment, OwnVariables(spec, cluster, place));
+  for (const auto& [name, value] : OwnVariables(spec, cluster, place))
+    if (!reproduced.contains(name)) environment[name] = value;
   for (const auto& [name, value] : environment) result.variables.push_back(StrCat(name, "=", value));
   return result;
 }

@@ -99,6 +99,11 @@ struct UserEnvironment {
   std::vector<TaskFile> files;
 };
 
+// Returns whether a task of the role `reader` knows the addresses of the role `other`. In FCFS mode, a cluster spec has
+// the roles that the reader depends on. The reader's own role is in it only if the role has one task, and depends on
+// others or is awaited as ready.
+bool KnowsRole(const JobSpec& spec, const RoleSpec& reader, const RoleSpec& other);
+
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
                                     const std::vector<std::string>& inherited,
                                     const std::vector<std::string>& secrets = {});

@@ -206,6 +206,8 @@ void Fields(auto& io, Is<YarnSpec> auto& yarn) {
   io.IfSet("view_acl", yarn.view_acl);
 }
 
+void Fields(auto& io, Is<ReproducedProcess> auto& process) { io.Field("variables", process.variables); }
+
 void Fields(auto& io, Is<JobSpec> auto& spec) {
   static const JobSpec usual;
   Schema(io, 1);
@@ -241,6 +243,7 @@ void Fields(auto& io, Is<JobSpec> auto& spec) {
   io.Later("failure_rules", spec.failure_rules);
   io.Later("tags", spec.tags);
   io.Later("history_folder", spec.history_folder);
+  io.IfSet("reproduced", spec.reproduced);
   io.IfSet("yarn", spec.yarn);
 }
 

@@ -338,6 +338,14 @@ struct YarnSpec {
   bool operator==(const YarnSpec&) const = default;
 };
 
+// A process of a job that reproduces a task of another job (client/reproduction.h).
+struct ReproducedProcess {
+  // Variables with the values that the process had in the other job. They take precedence over the values that TonY
+  // computes for this job.
+  std::map<std::string, std::string> variables;
+  bool operator==(const ReproducedProcess&) const = default;
+};
+
 struct JobSpec {
   std::string name = "TonyApplication";
   FrameworkKind framework = FrameworkKind::kTensorflow;
@@ -386,6 +394,8 @@ struct JobSpec {
   // The folder for the job's history, where TonY's portal and Dr. Elephant read it: an absolute path, or a place in
   // HDFS (hdfs_place.h). Empty: no history is written.
   std::string history_folder;
+  // Set if the job reproduces a task. Process N of each task uses element N, and further processes use the last one.
+  std::vector<ReproducedProcess> reproduced;
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;

@@ -3,12 +3,14 @@
 #include "runtime/staging/pack_folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -122,26 +124,57 @@ Status AddContent(const fs::path& path, int64_t size, TarGz& out, const std::fun
   return out.FillBlock(size);
 }
 
-Status AddItem(const fs::path& folder, const SourceItem& item, TarGz& out,
+Status AddItem(const fs::path& path, const std::string& name, const SourceItem& item, TarGz& out,
                const std::function<Status(int64_t)>& on_packed) {
   switch (item.kind) {
     case SourceItem::Kind::kFolder:
-      return out.Add('5', item.name + "/", "", 0755, item.modified.tv_sec, 0);
+      return out.Add('5', name + "/", "", 0755, item.modified.tv_sec, 0);
     case SourceItem::Kind::kLink:
-      return out.Add('2', item.name, item.target, 0777, item.modified.tv_sec, 0);
+      return out.Add('2', name, item.target, 0777, item.modified.tv_sec, 0);
     case SourceItem::Kind::kFile:
-      TRY(out.Add('0', item.name, "", item.executable ? 0755 : 0644, item.modified.tv_sec, item.size));
-      return AddContent(folder / item.name, item.size, out, on_packed);
+      TRY(out.Add('0', name, "", item.executable ? 0755 : 0644, item.modified.tv_sec, item.size));
+      return AddContent(path, item.size, out, on_packed);
   }
   return Ok();
+}
+
+// Adds the content of a folder. `prefix` precedes each name.
+Status AddFolder(const fs::path& folder, const std::string& prefix, TarGz& out,
+                 const std::function<Status(int64_t)>& on_packed) {
+  TRY_ASSIGN(const SourceListing listing, ListSource(folder, {}));
+  for (const SourceItem& item : listing.items)
+    TRY(AddItem(folder / item.name, prefix + item.name, item, out, on_packed));
+  return Ok();
+}
+
+Status AddPart(const PackedPart& part, TarGz& out, const std::function<Status(int64_t)>& on_packed) {
+  if (part.source.empty()) {
+    const auto size = static_cast<int64_t>(part.text.size());
+    TRY(out.Add('0', part.name, "", 0644, std::time(nullptr), size));
+    TRY(out.Write(part.text));
+    return out.FillBlock(size);
+  }
+  struct stat info {};
+  if (stat(part.source.c_str(), &info) != 0) return FileError(ErrorCode::kInvalid, "read", part.source, errno);
+  const SourceItem item{.kind = S_ISDIR(info.st_mode) ? SourceItem::Kind::kFolder : SourceItem::Kind::kFile,
+                        .executable = (info.st_mode & S_IXUSR) != 0,
+                        .size = info.st_size,
+                        .modified = info.st_mtim};
+  TRY(AddItem(part.source, part.name, item, out, on_packed));
+  return item.kind == SourceItem::Kind::kFolder ? AddFolder(part.source, part.name + "/", out, on_packed) : Ok();
 }
 
 }  // namespace
 
 Status PackFolder(const fs::path& folder, int to, const std::function<Status(int64_t bytes)>& on_packed) {
-  TRY_ASSIGN(const SourceListing listing, ListSource(folder, {}));
   TarGz out(to);
-  for (const SourceItem& item : listing.items) TRY(AddItem(folder, item, out, on_packed));
+  TRY(AddFolder(folder, "", out, on_packed));
+  return out.Finish();
+}
+
+Status PackParts(const std::vector<PackedPart>& parts, int to, const std::function<Status(int64_t bytes)>& on_packed) {
+  TarGz out(to);
+  for (const PackedPart& part : parts) TRY(AddPart(part, out, on_packed));
   return out.Finish();
 }
 

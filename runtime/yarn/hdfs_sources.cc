@@ -1,11 +1,16 @@
 #include "runtime/yarn/hdfs_sources.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/os/files.h"
 #include "runtime/records/checkpoint_holder.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
@@ -135,6 +140,25 @@ Result<std::vector<RemoteFile>> FindHdfsFiles(const YarnCluster& cluster, const 
 Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source) {
   TRY_ASSIGN(const HdfsLocation location, Locate(cluster, source));
   return Look(cluster, location).Content();
+}
+
+Status FetchFromHdfs(const YarnCluster& cluster, const hadoop::LocalResource& file, const std::filesystem::path& to) {
+  constexpr int64_t kPart = 4 << 20;
+  const std::string url = StrCat("hdfs://", file.host, file.port < 0 ? "" : StrCat(":", file.port), file.path);
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, url));
+  BlockingHdfs hdfs(HdfsOptions(location.hdfs));
+  TRY_ASSIGN(const HdfsEntry entry, Annotate(hdfs.GetEntry(location.path), url));
+  if (entry.length != file.size || entry.modified != file.modified)
+    return Refused(StrCat(url, " was overwritten at ", ToIso8601(entry.modified), ", after the job was submitted"));
+  const UniqueFd copy(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!copy.valid()) return FileError(ErrorCode::kCannotWrite, "make", to, errno);
+  for (int64_t done = 0; done < file.size;) {
+    TRY_ASSIGN(const std::string part, Annotate(hdfs.ReadPart(location.path, done, kPart), url));
+    if (part.empty()) return Refused(StrCat(url, " became shorter while it was read"));
+    TRY(WriteAll(copy.get(), part, to));
+    done += static_cast<int64_t>(part.size());
+  }
+  return Ok();
 }
 
 hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file) {

@@ -2,6 +2,7 @@
 // refuses a file that has changed since FindHdfsFiles() read its length and time.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ Result<std::vector<RemoteFile>> FindHdfsFiles(const YarnCluster& cluster, const 
 
 // Returns the content of a file, which may have at most 16 MiB. Errors are those of FindHdfsFiles().
 Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source);
+
+// Writes a file of a launch context into the new file `to`. kInvalid: the file is not the one of the launch.
+Status FetchFromHdfs(const YarnCluster& cluster, const hadoop::LocalResource& file, const std::filesystem::path& to);
 
 // Returns the file as an entry of a node's launch context.
 hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file);

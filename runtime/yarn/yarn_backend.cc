@@ -111,6 +111,15 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(site_files));
     return FindHdfsFiles(cluster, file);
   }
+  Result<bool> FetchStaged(const JobRecords& records, const std::string& key,
+                           const std::filesystem::path& to) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
+    TRY_ASSIGN(const HdfsFiles files, ReadFiles(records));
+    const auto file = files.find(key);
+    if (file == files.end()) return NotFoundError("the job's records do not name the file ", key);
+    TRY(FetchFromHdfs(cluster, file->second, to));
+    return file->second.kind == hadoop::LocalResource::Kind::kArchive;
+  }
   Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
                                                              const std::string& folder) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));

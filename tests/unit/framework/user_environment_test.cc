@@ -42,6 +42,14 @@ TEST_F(UserEnvironmentTest, TheEnvironmentOfATaskNamesItsJobAndAttemptAndContain
   }
 }
 
+TEST_F(UserEnvironmentTest, AReproducedTaskHasTheVariablesOfItsAttempt) {
+  spec_.reproduced = {{{{"TF_CONFIG", "kept"}, {"TONY_ATTEMPT", "7"}, {"TONY_TASK", "worker:5"}}}};
+  const auto variables = Variables({"worker", 1});
+  for (const char* expected : {"TF_CONFIG=kept", "TONY_ATTEMPT=7", "TONY_TASK=worker:5", "TONY_JOB_ID=job-1"})
+    EXPECT_THAT(variables, Contains(expected));
+  EXPECT_THAT(variables, Not(Contains("TONY_ATTEMPT=2")));
+}
+
 TEST_F(UserEnvironmentTest, TheEnvironmentOfATaskActivatesThePythonVenvOfTheJob) {
   EXPECT_THAT(Variables({"worker", 1}, {"PATH=/bin", "PYTHONHOME=/opt"}),
               AllOf(Contains("PATH=/bin"), Contains("PYTHONHOME=/opt"), Not(Contains(StartsWith("VIRTUAL_ENV=")))));
