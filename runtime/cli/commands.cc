@@ -90,9 +90,8 @@ Status CheckStack() {
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > INT64_MAX) return Ok();
   const int64_t room = (static_cast<int64_t>(limit.rlim_cur) - StackInUse()) / 1024;
   if (room >= kLeastKib) return Ok();
-  return Error{ErrorCode::kUnavailable,
-               StrCat("the stack limit here (ulimit -s) leaves ", std::max<int64_t>(0, room), " KiB, and tony needs ",
-                      kLeastKib, " KiB; raise the limit")};
+  return Error{ErrorCode::kUnavailable, StrCat("the stack limit here (ulimit -s) leaves ", std::max<int64_t>(0, room),
+                                               " KiB, and tony needs ", kLeastKib, " KiB; raise the limit")};
 }
 
 // Switches to the rights of the home's owner (SwitchToHomeOwner). `tony list --queue` and an `explain-exit` without
@@ -119,7 +118,7 @@ int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   const int exit = result.ok() ? *result : Fail(result.error(), line->Has("json"));
   const int of_answer = ExitAfterOutput(exit);
   // For these verbs the exit code reports the result of the job, even if the output could not be written.
-  static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch"};
+  static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch", "reproduce", "shell"};
   return std::ranges::count(kOfJob, command.verb.name) > 0 ? exit : of_answer;
 }
 
@@ -257,6 +256,21 @@ std::vector<Verb> Verbs() {
            kJson}),
       MakeVerb(RunOutputs, "outputs", "JOB", 1, 1,
                "print the JSON object that the chief of an ended job left in $TONY_OUTPUT_FILE", {kJson}),
+      MakeVerb(
+          RunReproduce, "reproduce", "JOB [TASK] | FILE", 1, 2,
+          "start a task of a job again on this machine, with the program, files, variables and checkpoint that the "
+          "job keeps; without TASK, the task that failed first; FILE is a pack; the exit code is the task's",
+          {{"alone", kFlag, "", "start the task without the tasks that it works with"},
+           {"gang", kFlag, "", "start all tasks that run at the same time; the default if the task needs others"},
+           {"shell", kFlag, "", "open a shell in the task's folder, with its variables, instead of its program"},
+           {"debugger", kFlag, "", "start the task's program in pdb, or in gdb if it is not a Python program"},
+           {"pack", kValue, "FILE", "write all that this takes, except secrets, into FILE, and start nothing"},
+           {"checkpoint", kValue, "PATH", "the checkpoint to resume from, instead of the task's; none: without"},
+           {"memory", kValue, "SIZE", "memory of each task, instead of the job's"},
+           {"gpus", kValue, "N", "GPUs of each task, instead of the job's"},
+           {"secrets-fd", kValue, "FD", "read secret variables as a JSON object from this file descriptor"}}),
+      MakeVerb(RunShell, "shell", "JOB TASK", 2, 2,
+               "open a shell in the folder of a running task of this machine, with the task's variables", {}),
       MakeVerb(RunHistory, "history", "[JOB]", 0, 1,
                "show the history of a job: attempts, restarts, time in each state; without JOB, list the jobs that "
                "have ended",

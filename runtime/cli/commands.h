@@ -20,6 +20,8 @@ Result<int> RunAck(const CommandLine& line);
 Result<int> RunCredentials(const CommandLine& line);
 Result<int> RunFind(const CommandLine& line);
 Result<int> RunRecover(const CommandLine& line);
+Result<int> RunReproduce(const CommandLine& line);
+Result<int> RunShell(const CommandLine& line);
 Result<int> RunWatch(const CommandLine& line);
 Result<int> RunOutputs(const CommandLine& line);
 Result<int> RunLogs(const CommandLine& line);
