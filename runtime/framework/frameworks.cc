@@ -1,6 +1,8 @@
 // The frameworks one after the other, each with a comment on the variables that it reads, and their table.
 #include "runtime/framework/frameworks.h"
 
+#include <arpa/inet.h>
+
 #include <boost/json.hpp>
 #include <map>
 
@@ -83,16 +85,25 @@ Status CheckMxnet(const JobSpec& spec) {
                                            "tony.worker.instances")};
 }
 
+bool IsNumericAddress(const std::string& host) {
+  in_addr address{};
+  return inet_pton(AF_INET, host.c_str(), &address) == 1;
+}
+
+// MXNet can listen at a numeric address, but not at a name. Without DMLC_NODE_HOST it listens at the address of the
+// first network device, or of the one that the user names in DMLC_INTERFACE.
 Environment MxnetEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
   if (!IsMxnetRole(task.role)) return {};
   const Endpoint& scheduler = EndpointOf(cluster, {"scheduler", 0});
-  return {{"DMLC_LOCAL", "0"},
-          {"DMLC_NODE_HOST", EndpointOf(cluster, task).host},
-          {"DMLC_NUM_SERVER", StrCat(InstancesOf(spec, "server"))},
-          {"DMLC_NUM_WORKER", StrCat(InstancesOf(spec, "worker"))},
-          {"DMLC_PS_ROOT_PORT", StrCat(scheduler.port)},
-          {"DMLC_PS_ROOT_URI", scheduler.host},
-          {"DMLC_ROLE", task.role}};
+  const std::string& host = EndpointOf(cluster, task).host;
+  Environment environment = {{"DMLC_LOCAL", "0"},
+                             {"DMLC_NUM_SERVER", StrCat(InstancesOf(spec, "server"))},
+                             {"DMLC_NUM_WORKER", StrCat(InstancesOf(spec, "worker"))},
+                             {"DMLC_PS_ROOT_PORT", StrCat(scheduler.port)},
+                             {"DMLC_PS_ROOT_URI", scheduler.host},
+                             {"DMLC_ROLE", task.role}};
+  if (IsNumericAddress(host)) environment["DMLC_NODE_HOST"] = host;
+  return environment;
 }
 
 // ---- Ray. The only task of role head starts Ray's head node and then runs the job's program, which calls ray.init().

@@ -287,6 +287,13 @@ void AddHorovodVariables(const ClusterSpec& cluster, const AttemptPlace& place, 
   if (std::ranges::all_of(cluster.roles, is_local)) environment.try_emplace("HOROVOD_GLOO_IFACE", "lo");
 }
 
+// MXNet's scheduler cannot listen at the name of its host. With this variable it listens at all addresses, so that the
+// other tasks reach it by the name. A value that the user has set stays.
+void AddMxnetVariables(const TaskId& task, Environment& environment) {
+  if (task.role == "scheduler" && !environment.contains("DMLC_NODE_HOST"))
+    environment.try_emplace("DMLC_USE_KUBERNETES", "1");
+}
+
 }  // namespace
 
 std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment) {
@@ -382,6 +389,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
     environment.erase(name);
     result.files.push_back({file, value});
   }
+  if (spec.framework == FrameworkKind::kMxnet) AddMxnetVariables(place.attempt.task, environment);
   if (spec.mode == DistributedMode::kGang && place.process == 0) {
     const auto [with, known] = Together(spec, cluster, place.attempt.task.role);
     result.files.push_back({HostfileOf(place), Hostfile(with, known)});

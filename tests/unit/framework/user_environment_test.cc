@@ -68,6 +68,21 @@ TEST_F(UserEnvironmentTest, PythonpathEntriesInTheSourceFolderAreRedirectedToThe
                     Contains("PATH=/home/u/src/.venv/bin")));
 }
 
+TEST_F(UserEnvironmentTest, TasksOfMxnetListenAtNumericAddressesOnly) {
+  spec_.framework = FrameworkKind::kMxnet;
+  spec_.roles = {{.name = "scheduler"}, {.name = "server"}, {.name = "worker"}};
+  cluster_.roles = {{"scheduler", {{"10.0.0.1", 1}}}, {"server", {{"h2", 2}}}, {"worker", {{"10.0.0.3", 3}}}};
+  const auto no_address = Not(Contains(StartsWith("DMLC_NODE_HOST=")));
+  const auto not_all = Not(Contains(StartsWith("DMLC_USE_")));
+  EXPECT_THAT(Variables({"scheduler", 0}), AllOf(Contains("DMLC_NODE_HOST=10.0.0.1"), not_all));
+  EXPECT_THAT(Variables({"worker", 0}), AllOf(Contains("DMLC_NODE_HOST=10.0.0.3"), not_all));
+  EXPECT_THAT(Variables({"server", 0}, {"DMLC_NODE_HOST=h9"}), AllOf(no_address, not_all));
+  cluster_.roles["scheduler"] = {{"h1", 1}};
+  EXPECT_THAT(Variables({"scheduler", 0}), AllOf(no_address, Contains("DMLC_USE_KUBERNETES=1")));
+  spec_.execution_env = {{"DMLC_USE_KUBERNETES", "0"}};
+  EXPECT_THAT(Variables({"scheduler", 0}), Contains("DMLC_USE_KUBERNETES=0"));
+}
+
 TEST_F(UserEnvironmentTest, EachProcessOfAMultiProcessTaskHasItsIndexAndItsErrorFile) {
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_PROCESS_"))));
   spec_.roles[1].processes = 3;
