@@ -1,6 +1,7 @@
 #include "executor/executor.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -57,6 +58,14 @@ SecretMask MaskFor(const JobRecords& records, const JobSpec& spec, std::vector<s
   return SecretMask(SecretValues(secrets.ok() ? *secrets : std::vector<std::string>(), environment));
 }
 
+// Returns the path of this program. On YARN the file has another name. The program for GPUs has the usual program beside
+// it.
+std::string ExecutorProgram() {
+  const std::string beside = SiblingProgram("tony-executor");
+  std::error_code error;
+  return access(beside.c_str(), X_OK) == 0 ? beside : fs::read_symlink("/proc/self/exe", error).string();
+}
+
 }  // namespace
 
 Executor::Executor(ExecutorParts surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint,
@@ -69,7 +78,7 @@ Executor::Executor(ExecutorParts surroundings, JobRecords records, JobSpec spec,
              .attempt = self.attempt,
              .container = self.container,
              .folder = AttemptFolder(records_.place(), self.attempt),
-             .executor = SiblingProgram("tony-executor")},
+             .executor = ExecutorProgram()},
       mask_(MaskFor(records_, spec_, surroundings_.environment)),
       run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role),
            surroundings_.lease ? LeasePace::OfSharedStore(spec_, place_.attempt.task) : LeasePace()),
