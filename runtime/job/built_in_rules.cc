@@ -135,6 +135,8 @@ Rules WrittenByThePrograms() {
        .meaning = "the command cannot be executed", .remedy = kSeeTheMode},
       {.name = "gpu-fault", .pattern = "(uncorrectable (NVLink|ECC) error|CUDA_ERROR_ECC_UNCORRECTABLE|fallen off the bus|GPU is lost|Driver/library version mismatch|communicate with the NVIDIA driver)", .cls = kInfra,
        .meaning = "a GPU does not work", .remedy = "check nvidia-smi and the kernel's log (NVRM: Xid) on the node"},
+      {.name = "ray-node-slow", .pattern = "The current node timed out during startup", .cls = kInfra,
+       .meaning = "a node of Ray did not start within the 30 s that Ray allows", .remedy = "check the load of the machine"},
       {.name = "collective-timeout", .pattern = "(collective operation timeout|[Tt]imed out (after|waiting|initializing)[^:]*(ranks|clients|process group)|Timed out waiting [0-9]+ ?ms for (recv|send) operation|Barrier timed out|failed to pass monitoredBarrier)", .cls = kHung,
        .source = kPeer, .meaning = "a collective operation timed out: another task is lost, stuck, or did not take part", .remedy = kSeeThePeer},
       {.name = "peer-lost", .pattern = "([Cc]onnection (was )?(reset|closed) by (remote )?peer|ncclRemoteError|remote process exited|(recv|send|write).*: [Bb]roken pipe|Socket closed|Connection was likely closed|another task died|HorovodInternalError)", .cls = kUserError,

@@ -134,6 +134,8 @@ std::vector<TableRow> Rows() {
           ExitOf(1, "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution\n"),
           ExitOf(1, "Failed to initialize NVML: Driver/library version mismatch\n"),
           ExitOf(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")}},
+      {"ray-node-slow", kInfra, kFree, {
+          ExitOf(1, "Exception: The current node timed out during startup. This could happen because some of the raylet failed to startup or the GCS has become overloaded.\n")}},
       {"collective-timeout", kHung, kCharged, {
           Signal(SIGABRT, OomEvidence::kNone, "[rank0]:[E1206 18:44:12.7 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7753) ran for 600061 milliseconds before timing out.\n"),
           ExitOf(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete\n"),
