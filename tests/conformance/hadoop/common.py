@@ -143,8 +143,12 @@ begun = []  # clients and their jobs
 
 
 def begin(*words, **more):
-    """Starts a client in the background; returns it and the job's id."""
-    client = subprocess.Popen([PROGRAMS / "tony", *submit_words(*words)], env=environment(**more), text=True, cwd=WORK,
+    """Submits a job of plain tasks in the background; returns the client and the job's id."""
+    return begin_client(*submit_words(*words), **more)
+
+
+def begin_client(*words, **more):
+    client = subprocess.Popen([PROGRAMS / "tony", *words], env=environment(**more), text=True, cwd=WORK,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     job = client.stdout.readline().strip()
     if not job.startswith("application_"):
