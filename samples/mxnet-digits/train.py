@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import sys
+import traceback
 
 # Each process uses one core, because the processes share a machine. This line must precede the import of mxnet.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -91,4 +92,10 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BaseException:
+        # An ordinary exit would wait for the other workers, which wait for this one.
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)

@@ -25,11 +25,7 @@ def digits(bin_folder, environment):
 def digits_am_killed(bin_folder, environment):
     with Training("jax-digits", bin_folder, environment, "-shell_env", "EPOCHS=200") as run:
         run.wait_for("third epoch", lambda: "epoch 3/" in run.stdout("worker-0"))
-        before = run.task_pids()
-        (am,) = run.processes("tony-am")
-        os.kill(am, signal.SIGKILL)
-        run.wait_for("new application master", lambda: run.processes("tony-am") not in ([], [am]))
-        run.wait_for("status from it", lambda: run.task_pids() == before and all(before.values()))
+        run.kill_am()
         run.finish()
         judge_digits(run)
         expect(run.attempts() == ["worker-0#1", "worker-1#1"], f"{run.attempts()}: something was restarted")

@@ -42,14 +42,19 @@ class Run:
             print(self.submit.communicate(timeout=60)[0])
         shutil.rmtree(self.home, ignore_errors=True)
 
-    def finish(self):
+    def finish(self, exit_code=0, state="SUCCEEDED"):
         text, _ = self.submit.communicate(timeout=LIMIT)
         print(text)
-        expect(self.submit.returncode == 0, f"tony submit: exit code {self.submit.returncode}")
+        expect(self.submit.returncode == exit_code, f"tony submit: exit code {self.submit.returncode}")
         expect(self.folder() is not None, "there is no job folder")
         expect(self.processes() == [], f"processes are left: {self.processes()}")
-        state = self.status()["state"]
-        expect(state == "SUCCEEDED", f"the job is {state}")
+        expect(self.status()["state"] == state, f"the job is {self.status()['state']}")
+
+    def fail(self, tasks, *words):
+        """The first cause of the job's failure has to be one of these tasks, in these words."""
+        self.finish(exit_code=1, state="FAILED")
+        verdict = self.status()["verdict"]
+        expect(verdict["task"] in tasks and all(word in verdict["message"] for word in words), f"verdict {verdict}")
 
     def folder(self):
         jobs = sorted(self.home.glob("jobs/[!.]*/spec.json"))
@@ -100,6 +105,14 @@ class Run:
         (pid,) = [pid for pid in executors if task in pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
         return pid
 
+    def kill_am(self):
+        """Kills the application master. Returns when the next one leads the same processes."""
+        before = self.task_pids()
+        (am,) = self.processes("tony-am")
+        os.kill(am, signal.SIGKILL)
+        self.wait_for("new application master", lambda: self.processes("tony-am") not in ([], [am]))
+        self.wait_for("status from it", lambda: self.task_pids() == before and all(before.values()))
+
     def wait_for(self, what, condition):
         end = time.monotonic() + LIMIT
         while not condition():
@@ -111,10 +124,17 @@ class Run:
 class Training(Run):
     """A sample that consists of a train.py, in a Python environment, with a folder of its own for the model."""
 
-    def __init__(self, sample, bin_folder, environment, *more, executes="train.py"):
+    def __init__(self, sample, bin_folder, environment, *more, executes="train.py", planted=None):
+        """`planted`: a text of the program, and the text with a fault that replaces it."""
         self.models = pathlib.Path(tempfile.mkdtemp(prefix="tony-model-"))
+        source = SAMPLES / sample
+        if planted:
+            source = shutil.copytree(source, self.models / "source")
+            program = (source / executes).read_text()
+            expect(program.count(planted[0]) == 1, f"{planted[0]!r} is not once in {source / executes}")
+            (source / executes).write_text(program.replace(*planted))
         super().__init__(
-            bin_folder, SAMPLES / sample / "job.properties", "-src_dir", SAMPLES / sample, "-executes", executes,
+            bin_folder, source / "job.properties", "-src_dir", source, "-executes", executes,
             "-python_binary_path", pathlib.Path(environment).resolve() / "bin/python",
             "-shell_env", f"MODEL_DIR={self.models}", *more,
         )  # fmt: skip
