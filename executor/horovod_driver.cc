@@ -43,7 +43,7 @@ Status Serve() {
   const auto port = ParseInt(Variable("HOROVOD_GLOO_RENDEZVOUS_PORT"));
   if (!port) return Error{ErrorCode::kInternal, "HOROVOD_GLOO_RENDEZVOUS_PORT is not a port"};
   // Workers on other machines reach this host by a name, which may have several addresses.
-  const std::string host = IsLoopback(Variable("HOROVOD_GLOO_RENDEZVOUS_ADDR")) ? kLoopback : "0.0.0.0";
+  const std::string own = Variable("HOROVOD_GLOO_RENDEZVOUS_ADDR"), host = IsLoopback(own) ? own : "0.0.0.0";
   TRY_ASSIGN(UniqueFd listening, ListenOn({host, static_cast<int>(*port)}));
   EventLoop loop;
   RendezvousStore store(slots);
