@@ -10,12 +10,14 @@
 #include <system_error>
 #include <utility>
 
+#include "executor/podman_task.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/logs/log_reader.h"
 #include "runtime/logs/log_source.h"
+#include "runtime/os/podman.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/start_program.h"
 #include "runtime/records/kept_outputs.h"
@@ -287,11 +289,25 @@ void Executor::Perform(const SignalTree& action) {
   if (surroundings_.processes.ReapAllChildren()) return FeedTreeGone();
   if (action.signal != 0) shared_memory_.Note([] { return SignalDescendants(0).living; });
   if (action.signal == SIGKILL) {
-    const TreeWalk met = KillDescendants();
+    const TreeWalk met = Kill();
     if (!met.living.empty()) Feed(TreeSurvived{met.Describe(), met.uninterruptible == met.living.size()});
   } else if (action.signal != 0) {
-    SignalDescendants(action.signal);
+    UsesPodman() ? SignalContainers(action.signal) : SignalDescendants(action.signal);
   }
+}
+
+bool Executor::UsesPodman() const {
+  const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
+  return spec_.UsesPodman() && role && !role->image.empty();
+}
+
+TreeWalk Executor::Kill() {
+  // Podman removes a container within a second.
+  constexpr Duration kPatience{5000};
+  if (!UsesPodman()) return KillDescendants();
+  const Instant now = surroundings_.loop.Now();
+  if (!containers_killed_) containers_killed_ = now;
+  return now < *containers_killed_ + kPatience ? SignalContainers(SIGKILL) : KillDescendants();
 }
 
 void Executor::OnChildEnded() {
@@ -373,11 +389,16 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
   place_.resume_from = action.resume_from;
   place_.ports = surroundings_.named_ports;
   TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
+  std::vector<std::string> inherited = surroundings_.environment;
+  if (UsesPodman()) {
+    TRY_ASSIGN(const auto image, ImageEnvironment(role->image));
+    inherited = ContainerEnvironment(image, inherited, role->resources.gpus > 0);
+  }
   const std::string oom_score = OomScoreOfTask();
   std::vector<ProcessSpec> processes;
   std::vector<TaskFile> files;
   for (AttemptPlace place = place_; place.process < role->processes; ++place.process) {
-    auto environment = MakeUserEnvironment(spec_, cluster, place, surroundings_.environment, secrets);
+    auto environment = MakeUserEnvironment(spec_, cluster, place, inherited, secrets);
     processes.push_back({.env = std::move(environment.variables),
                          .directory = place_.folder.work.string(),
                          .stdout_file = (place_.folder.logs / NameForProcess("stdout", place.process)).string(),
@@ -391,6 +412,15 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
   for (const auto& file :
        {OutputFile(place_.folder.work), NoticeFile(place_.folder.work), PublishFile(place_.folder.work)})
     RemoveLeftoverFile(file);
+  containers_killed_.reset();
+  scripts_.clear();
+  AttemptPlace place = place_;
+  for (place.process = 0; UsesPodman() && place.process < role->processes; ++place.process) {
+    ProcessSpec& process = processes[static_cast<size_t>(place.process)];
+    TRY_ASSIGN(ContainerProcess made, InContainer(records_, spec_, place, process, surroundings_.environment));
+    process = std::move(made.process);
+    scripts_.push_back(std::move(made.script));
+  }
   return processes;
 }
 
@@ -407,6 +437,7 @@ std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
                                : Event(ProcessNotStarted{CannotStart(pid.error()), index}));
     if (!pid.ok()) break;
   }
+  scripts_.clear();
   return answers;
 }
 
@@ -445,19 +476,27 @@ Result<int64_t> Executor::Start(const ProcessSpec& process, int index, const Oom
   const auto report = [=, this](const BackgroundEnd& end) {
     if (published_) published_->Look();
     const Evidence evidence = Gather(end.exit, files, killed_before, memory_key, mask_);
-    Outcome outcome = Judge(end, evidence, files);
+    Outcome outcome = Judge(end, evidence, files, index);
     Feed(ProcessExited{end.exit, evidence.stderr_tail, std::move(outcome), index});
   };
-  TRY_ASSIGN(const pid_t pid, StartCommand(surroundings_.processes, role.command, process, [=, this](ExitStatus exit) {
-               const bool was_last = background_->Ended(index);
-               if (!exit.Succeeded() || !was_last || run_.state() != State::kRunning) return report({.exit = exit});
-               background_->Settle(report);
-             }));
+  const bool podman = UsesPodman();
+  const auto on_exit = [=, this](ExitStatus exit) {
+    const bool was_last = background_->Ended(index);
+    // A container ends with its first process, so no process is left in the background.
+    if (podman) return report({.exit = ExitInContainer(exit)});
+    if (!exit.Succeeded() || !was_last || run_.state() != State::kRunning) return report({.exit = exit});
+    background_->Settle(report);
+  };
+  TRY_ASSIGN(const pid_t pid, podman ? surroundings_.processes.Start(process, on_exit)
+                                     : StartCommand(surroundings_.processes, role.command, process, on_exit));
   background_->Add(pid);
   return int64_t{pid};
 }
 
-Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files) {
+Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files, int index) {
+  const Status started = UsesPodman() ? CheckStarted(place_, index, evidence.stderr_tail) : Ok();
+  if (!started.ok() && !end.exit.Succeeded())
+    return {OutcomeClass::kInfra, end.exit, mask_.Masked(started.error().message), ""};
   Outcome outcome = Classify(evidence, spec_.failure_rules);
   if (outcome.Succeeded() && IsPreprocess(*spec_.FindRole(place_.attempt.task.role)))
     PublishModelParameters(files.stdout_file, outcome);

@@ -24,6 +24,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/job/outputs.h"
 #include "runtime/os/process_runner.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/os/shared_memory.h"
 #include "runtime/records/attempt_folder.h"
 #include "runtime/records/job_records.h"
@@ -104,7 +105,9 @@ class Executor {
   std::vector<Event> Start(const StartProcesses& action);
   std::vector<Event> Start(const std::vector<ProcessSpec>& processes);
   Result<int64_t> Start(const ProcessSpec& process, int index, const OomKills& killed_before);
-  Outcome Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files);
+  Outcome Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files, int index);
+  bool UsesPodman() const;
+  TreeWalk Kill();
   void PublishModelParameters(const std::filesystem::path& stdout_file, Outcome& outcome);
   void WatchUsage();
   void WatchPublished();
@@ -143,6 +146,10 @@ class Executor {
   // Watches the values that the task publishes. null before the processes have started, and in a task that publishes no
   // values.
   std::unique_ptr<PublishWatch> published_;
+  // The scripts of the attempt's containers, until these have started.
+  std::vector<UniqueFd> scripts_;
+  // When the containers of the attempt were first sent SIGKILL.
+  std::optional<Instant> containers_killed_;
   // Watches the processes of the current attempt; null before their start.
   std::unique_ptr<BackgroundWatch> background_;
 };

@@ -21,7 +21,7 @@ from tony_airflow.exceptions import TonyRefused
 # Members of the document that have the same name as a parameter.
 MEMBERS = (
     *("name", "framework", "tags", "tasks", "executes", "task_params", "src_dir"),
-    *("python_venv", "python_binary_path", "env", "conf"),
+    *("python_venv", "python_binary_path", "container", "mounts", "env", "conf"),
 )
 
 Render = Callable[[str], str]

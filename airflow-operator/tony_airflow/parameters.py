@@ -42,6 +42,8 @@ class TonyParameters(BaseOperator):
 
     :param tasks: role -> {"instances", "memory", "vcores", "gpus", "command", "max_restarts", ...}
     :param executes: the command of each role that has no command of its own
+    :param container: image of the containers in which the tasks run
+    :param mounts: further folders for tasks in containers, `SOURCE:TARGET[:ro|rw]`
     :param env: variables of the tasks' processes
     :param secrets: variables of the tasks' processes whose values come from Airflow's connections and variables:
         {"DB_PASSWORD": FromConnection("warehouse")}; see tony_airflow.secret
@@ -94,6 +96,8 @@ class TonyParameters(BaseOperator):
         src_dir: FileName = None,
         python_venv: FileName = None,
         python_binary_path: FileName = None,
+        container: str | None = None,
+        mounts: Sequence[str] | None = None,
         env: Mapping[str, str] | None = None,
         secrets: Mapping[str, Secret] | None = None,
         conf: Mapping[str, Any] | None = None,
@@ -132,6 +136,8 @@ class TonyParameters(BaseOperator):
         self.src_dir = src_dir
         self.python_venv = python_venv
         self.python_binary_path = python_binary_path
+        self.container = container
+        self.mounts = mounts
         self.env = env
         self.secrets = secrets
         self.conf = conf

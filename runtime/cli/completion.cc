@@ -91,7 +91,7 @@ void AddTasks(const std::string& job, Candidates& found) {
 // Adds the keys in the form that -conf accepts. Keys of a role are offered for the role "worker".
 void AddKeys(std::string_view behind, Candidates& found) {
   for (const Key& key : AllKeys()) {
-    if (key.effect == KeyEffect::kNone || key.effect == KeyEffect::kRefused) continue;
+    if (key.effect == KeyEffect::kNone) continue;
     std::string name(key.name);
     if (const size_t role = name.find('<'); role != std::string::npos)
       name.replace(role, name.find('>') - role + 1, "worker");

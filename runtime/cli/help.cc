@@ -29,8 +29,6 @@ std::string Restriction(const Key& key) {
     case KeyEffect::kNone:
     case KeyEffect::kNotNeeded:
       return WhyNoEffect(key, "");
-    case KeyEffect::kRefused:
-      return StrCat("refused: ", key.reason);
   }
   CHECK(false);
 }

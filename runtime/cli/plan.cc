@@ -64,6 +64,8 @@ std::string RolesTable(const JobSpec& spec, const TableRoom& room) {
   for (const RoleSpec& role : spec.roles)
     for (const auto& [type, amount] : role.resources.others)
       others += StrCat("  resource of each ", role.name, ": ", ToString(amount), " of ", type, "\n");
+  for (const RoleSpec& role : spec.roles)
+    if (!role.image.empty()) others += StrCat("  image of each ", role.name, ": ", role.image, "\n");
   return table.Text(room) + others;
 }
 

@@ -58,8 +58,7 @@ Configuration EffectiveConfiguration(const Properties& properties) {
   const std::string scheduler = asked ? ToLower(Trim(asked->value)) : "local";
   const std::vector<std::string> role_prefixes = RolePrefixes(properties);
   for (const Key& row : AllKeys()) {
-    const bool holds = row.effect != KeyEffect::kRefused && WhyNoEffect(row, scheduler).empty();
-    if (!holds || row.default_value.empty()) continue;
+    if (!WhyNoEffect(row, scheduler).empty() || row.default_value.empty()) continue;
     for (const std::string& key : KeysOf(row, role_prefixes)) {
       if (!properties.Find(key)) configuration.push_back({key, std::string(row.default_value), "default"});
     }

@@ -20,12 +20,15 @@ struct KeyMember {
   std::string_view name, key;
   bool is_list = false;
 };
-constexpr KeyMember kJobMembers[] = {{"framework", "tony.application.framework"},
+constexpr KeyMember kJobMembers[] = {{"container", "tony.containers.image"},
+                                     {"framework", "tony.application.framework"},
+                                     {"mounts", "tony.containers.mounts", true},
                                      {"name", "tony.application.name"},
                                      {"queue", "tony.yarn.queue"},
                                      {"resources", "tony.containers.resources", true},
                                      {"tags", "tony.application.tags", true}};
 constexpr KeyMember kRoleMembers[] = {{"command", "command"},
+                                      {"container", "image"},
                                       {"gpus", "gpus"},
                                       {"instances", "instances"},
                                       {"max_instances", "max-instances"},

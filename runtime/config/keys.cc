@@ -108,6 +108,8 @@ constexpr Key kKeys[] = {
     {"tony.containers.command", kText, "", kImplemented, "command of each role for which tony.<role>.command is not set (-executes)"},
     {"tony.containers.env.<NAME>", kText, "", kImplemented, "a variable for executors and tasks, whose value may contain commas (-container_env)"},
     {"tony.containers.envs", kList, "", kImplemented, "NAME=VALUE pairs for executors and tasks"},
+    {"tony.containers.image", kText, "", kImplemented, "image of the containers in which tasks run: by podman on one machine, by the nodes of a YARN cluster that runs Docker; if not set, tasks run without a container"},
+    {"tony.containers.mounts", kList, "", kImplemented, "further folders for tasks in containers: SOURCE:TARGET or SOURCE:TARGET:ro, absolute paths"},
     {"tony.containers.resources", kList, "", kImplemented, "files and folders for every task's folder, as SRC[::NAME][#archive]: NAME is the file's name in the task's folder, #archive unpacks the file. On YARN SRC may be in HDFS, too (hdfs://...)"},
     {"tony.execution.env.<NAME>", kText, "", kImplemented, "a variable for tasks, whose value may contain commas (-shell_env)"},
     {"tony.execution.envs", kList, "", kImplemented, "NAME=VALUE pairs for tasks"},
@@ -120,6 +122,7 @@ constexpr Key kKeys[] = {
     {"tony.<role>.command", kText, "", kImplemented, "the role's command, run by bash"},
     {"tony.<role>.depends-on", kList, "", kImplemented, "roles that this role waits for: ROLE must succeed before this role's containers are requested; with ROLE:ready, ROLE must publish READY before this role starts"},
     {"tony.<role>.gpus", kNumber, "0", kImplemented, "GPUs for each task"},
+    {"tony.<role>.image", kText, "", kImplemented, "image of the role's containers, instead of tony.containers.image; none: the role runs without a container"},
     {"tony.<role>.instances", kNumber, "0", kImplemented, "number of tasks; a role's name has lower-case letters only"},
     {"tony.<role>.max-instances", kNumber, "-1", kImplemented, "maximum number of tasks of the role; below 0: any number"},
     {"tony.<role>.memory", kMemory, "2g", kImplemented, "memory for each task"},
@@ -153,6 +156,7 @@ constexpr Key kKeys[] = {
     {"tony.compat.version", kText, "0.5.3", kImplemented, "TonY version, 0.4.6 or 0.5.3, that defines the meaning of tony.container.allocation.timeout"},
     {"tony.container.allocation.timeout", kMillis, "-1", kImplemented, "time limit for a task to get its container; with tony.compat.version=0.4.6 this key has the meaning of tony.container.registration.timeout; 0 or below: none"},
     {"tony.container.registration.timeout", kMillis, "900000", kImplemented, "time limit from the allocation of a task's container to the task's registration; 0 or below: none"},
+    {"tony.local.gpu-devices", kList, "", kLocal, "the only GPUs that the job may get: numbers, or names such as GPU-8f3c... and MIG-5a1b... that \"tony doctor\" lists"},
     {"tony.local.memory-limits", kText, "auto", kLocal, "auto: a cgroup limits the memory of each task, if TonY may create one; off: no limit"},
     {"tony.local.priority", kNumber, "0", kLocal, "priority among the user's own waiting jobs, -1000 to 1000; the job with the highest priority runs first; other users' jobs are not affected"},
     {"tony.task.cutoff-after-ms", kMillis, "30000", kImplemented, "an executor that cannot reach its application master for this long stops its task"},
@@ -196,6 +200,7 @@ constexpr Key kKeys[] = {
     {"tony.failure.signal.<NAME>", kText, "", kImplemented, "CLASS[, transient or permanent][, MEANING] for tasks that this signal ended, e.g. 9 or SIGKILL"},
 
     // The application master and executors: settings of YARN and Java.
+    {"tony.am.image", kText, "", kImplemented, "image of the task of a job without roles, or on YARN of the application master"},
     {"tony.am.instances", kNumber, "1", kNone, "number of application masters", "a job has one"},
     {"tony.am.node-label", kText, "", kYarn, "label of the nodes on which the application master, or the task of a job without roles, may run"},
     {"tony.am.resources", kList, "", kImplemented, "files and folders for the application master, or for the task of a job without roles: SRC[::NAME][#archive]"},
@@ -222,10 +227,10 @@ constexpr Key kKeys[] = {
     {"tony.application.yarn-conf-path", kText, "", kYarn, "path of a yarn-site.xml that replaces the cluster's"},
     {"tony.containers.allocation-tags", kList, "", kNone, "YARN allocation tags of roles without their own"},
     {"tony.containers.placement-spec", kText, "", kNone, "YARN placement constraint of roles without their own", "tony.<role>.placement and node-label choose the nodes of the tasks"},
-    {"tony.docker.containers.image", kText, "", kNotNeeded, "Docker image of roles without their own", "only tony.docker.enabled=true uses this key, and that setting is refused"},
-    {"tony.docker.containers.mount", kText, "", kNotNeeded, "Docker mounts", "only tony.docker.enabled=true uses this key, and that setting is refused"},
-    {"tony.docker.enabled", kFlag, "false", kRefused, "run tasks in Docker containers", "TonY in C++ would run the tasks without their image"},
-    {"tony.docker.<role>.image", kText, "", kNotNeeded, "Docker image of a role", "only tony.docker.enabled=true uses this key, and that setting is refused"},
+    {"tony.docker.containers.image", kText, "", kImplemented, "image of the application master and of roles without their own, with tony.docker.enabled=true"},
+    {"tony.docker.containers.mount", kText, "", kImplemented, "the same as tony.containers.mounts, with tony.docker.enabled=true"},
+    {"tony.docker.enabled", kFlag, "false", kImplemented, "true: the images of tony.docker.* count, as those of tony.containers.image and tony.<role>.image do"},
+    {"tony.docker.<role>.image", kText, "", kImplemented, "image of a role, or of the application master (am), with tony.docker.enabled=true"},
     {"tony.gpu-exec-path", kText, "nvidia-smi", kNotNeeded, "program that lists GPUs", "the key had no effect in LinkedIn's TonY either; GPUs are read from the driver's library"},
     {"tony.other.namenodes", kList, "", kYarn, "further HDFS, for which the job gets tokens on a cluster with Kerberos: hdfs://HOST:PORT,... or hdfs://NAME,... with a name of dfs.nameservices"},
     {"tony.yarn.am-validity-interval", kMillis, "10000", kYarn, "how long a lost container of the application master counts towards the cluster's limit of attempts (yarn.resourcemanager.am.max-attempts)"},
@@ -305,8 +310,6 @@ std::string WhyNoEffect(const Key& row, std::string_view scheduler) {
   };
   switch (row.effect) {
     case KeyEffect::kImplemented:
-    // A job that runs has this key empty or false, because any other value is refused.
-    case KeyEffect::kRefused:
       return {};
     case KeyEffect::kLocal:
       return elsewhere("local");

@@ -31,8 +31,6 @@ enum class KeyEffect {
   // This implementation has nothing that the key could set. The user gets no warning; only `plan --explain` reports the
   // key.
   kNotNeeded,
-  // Ignoring the key would run the wrong thing, so any value except an empty one or false is an error.
-  kRefused,
 };
 
 // The secrecy of a key's value: whether others may read it. For keys with <NAME> or <CODE>, the name
@@ -47,7 +45,7 @@ struct Key {
   std::string_view default_value;
   KeyEffect effect;
   std::string_view text;  // a single line for the manual
-  // The reason why the key has no effect or is refused, as one clause.
+  // The reason why the key has no effect, as one clause.
   std::string_view reason = {};
   KeySecrecy secrecy = KeySecrecy::kOpen;
 };

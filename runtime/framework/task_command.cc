@@ -110,9 +110,10 @@ ClusterSpec PlannedCluster(const JobSpec& spec, const RoleSpec& reader, const st
   return cluster;
 }
 
-// Replaces the GPU variables with placeholders, because the node will choose the GPUs.
+// Replaces the GPU variables with placeholders, because the node will choose the GPUs. A container has the variables of
+// its image, which are not known here, instead of those of the node.
 std::vector<std::string> EnvironmentOn(const PlannedNode& node, const RoleSpec& role) {
-  std::vector<std::string> environment = node.environment;
+  std::vector<std::string> environment = role.image.empty() ? node.environment : std::vector<std::string>();
   if (role.resources.gpus == 0) return environment;
   for (const char* name : {"CUDA_VISIBLE_DEVICES=", "NVIDIA_VISIBLE_DEVICES="}) {
     std::erase_if(environment, [name](const std::string& variable) { return variable.starts_with(name); });
@@ -340,8 +341,9 @@ PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode&
   for (; place.process < role.processes; ++place.process) {
     auto made = MakeUserEnvironment(spec, cluster, place, EnvironmentOn(node, role), secrets);
     planned.processes.push_back(
-        node.is_here ? PlanProcess(role.command, std::move(made.variables), planned.directory, spec.python_venv)
-                     : PlannedProcess{{"/bin/bash", "-c", role.command}, std::move(made.variables)});
+        node.is_here && role.image.empty()
+            ? PlanProcess(role.command, std::move(made.variables), planned.directory, spec.python_venv)
+            : PlannedProcess{{"/bin/bash", "-c", role.command}, std::move(made.variables)});
   }
   return planned;
 }

@@ -53,6 +53,11 @@ bool JobSpec::RequestsGpus() const {
   return std::ranges::any_of(roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
 }
 
+bool JobSpec::UsesPodman() const {
+  return scheduler != kYarnScheduler &&
+         std::ranges::any_of(roles, [](const RoleSpec& role) { return !role.image.empty(); });
+}
+
 // The limit applies only on YARN, where a job may have some containers while it waits for others. Other schedulers give
 // a job all resources when the job starts, and take them back when the job ends.
 Duration JobSpec::ContainerHoldLimit() const { return scheduler == kYarnScheduler ? yarn.gang_hold : Duration(0); }
@@ -138,6 +143,7 @@ void Fields(auto& io, Is<RoleSpec> auto& role) {
   io.IfSet("resources", role.resources.others);
   io.IfSet("node_label", role.node_label);
   io.IfSet("placement", role.placement);
+  io.IfSet("image", role.image);
   io.IfSet("key_prefix", role.key_prefix);
   io.Unless("processes", role.processes, 1, Between{1, kMostProcesses});
   io.IfSet("outlives_restarts", role.outlives_restarts);
@@ -196,6 +202,7 @@ void Fields(auto& io, Is<YarnSpec> auto& yarn) {
   io.IfSet("priority", yarn.priority, Between{0, INT32_MAX});
   io.Unless("am_validity_interval_ms", yarn.am_validity_interval, usual.am_validity_interval, AtLeast(1));
   io.Unless("gang_hold_ms", yarn.gang_hold, usual.gang_hold, Between{0, kLongestGangHold.count()});
+  io.IfSet("am_image", yarn.am_image);
   io.IfSet("am_node_label", yarn.am_node_label);
   io.IfSet("modify_acl", yarn.modify_acl);
   io.IfSet("node_label", yarn.node_label);
@@ -228,7 +235,9 @@ void Fields(auto& io, Is<JobSpec> auto& spec) {
   io.Later("python_venv", spec.python_venv);
   io.Later("files", spec.files);
   io.Later("am_files", spec.am_files);
+  io.IfSet("mounts", spec.mounts);
   io.Later("memory_limits", spec.memory_limits);
+  io.IfSet("gpu_devices", spec.gpu_devices);
   io.IfSet("priority", spec.priority, Between{-kMostJobPriority, kMostJobPriority});
   io.Later("log_limit_mb", spec.log_limit_mb);
   io.IfSet("background", spec.background);

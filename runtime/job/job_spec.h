@@ -25,6 +25,7 @@
 namespace tony {
 
 inline constexpr char kKeytabKey[] = "tony.yarn.keytab";
+inline constexpr char kGpuDevicesKey[] = "tony.local.gpu-devices";
 inline constexpr char kOtherNameNodesKey[] = "tony.other.namenodes";
 inline constexpr char kProgramsKey[] = "tony.yarn.programs";
 inline constexpr std::string_view kStartupTimeoutKey = "tony.am.startup-timeout";
@@ -249,6 +250,9 @@ struct RoleSpec {
   // The label of nodes that may run the tasks, as the scheduler's administrator has named it. Empty: any node.
   std::string node_label;
   Placement placement = Placement::kPack;
+  // The image of the containers in which the tasks run: by podman on one machine, by the nodes on YARN. Empty: tasks run
+  // without a container.
+  std::string image;
   // The prefix of the role's property keys. Empty: the prefix is "tony." and the role's name. The prefix is "tony.am"
   // for the task of a job without roles and for the preprocessing task.
   std::string key_prefix;
@@ -328,6 +332,8 @@ struct YarnSpec {
   // The size of the AM's container. The AM itself needs 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;
+  // The image of the container in which the AM runs. Empty: the AM runs without one.
+  std::string am_image;
   // How long an incomplete gang keeps its containers while it gets no further container. After this time, or at most
   // after twice this time, the gang returns its containers for a while. A restart keeps a task's container only if the
   // delay before the restart is at most this long. 0: containers are kept without a time limit.
@@ -366,8 +372,12 @@ struct JobSpec {
   std::string python_venv;
   std::vector<FileSpec> files;     // files for every task
   std::vector<FileSpec> am_files;  // files for the AM's folder
+  // Folders that containers with an image see besides their own: SOURCE:TARGET[:ro|rw], separated by commas.
+  std::string mounts;
   // On one machine: a task that uses more memory than it requested is ended.
   bool memory_limits = true;
+  // On one machine: the only GPUs that the job may get, as their numbers or names (UUIDs). Empty: any.
+  std::vector<std::string> gpu_devices;
   // On one machine: the priority among the waiting jobs of the same user. The highest goes first.
   int64_t priority = 0;
   // The limit on the size of an attempt's stdout, and of its stderr, on the disk; 0: no limit.
@@ -404,6 +414,8 @@ struct JobSpec {
   // Returns the number of processes of each task; 1 if the role does not exist.
   int ProcessesOf(std::string_view role) const;
   bool RequestsGpus() const;
+  // Returns whether podman runs tasks of the job.
+  bool UsesPodman() const;
   int TotalTasks() const;
   int TrackedTasks() const;
   // Returns the role whose first task is the chief, which leads a collective: "chief" if the job has it, or else "worker"

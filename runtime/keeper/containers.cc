@@ -124,10 +124,13 @@ std::optional<std::vector<int>> PickGpus(const std::vector<int>& all, const std:
   return free;
 }
 
-std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machine_has_gpus) {
+std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machine_has_gpus,
+                                        const std::map<int, std::string>& names) {
   if (gpus.empty())
     return machine_has_gpus ? std::vector<std::string>{"CUDA_VISIBLE_DEVICES="} : std::vector<std::string>();
-  const std::string list = NumberList(gpus);
+  std::vector<std::string> words;
+  for (const int gpu : gpus) words.push_back(names.contains(gpu) ? names.at(gpu) : std::to_string(gpu));
+  const std::string list = Join(words, ",");
   // The GPU numbers here follow the PCI bus. CUDA by default gives the lowest number to the fastest GPU, so
   // CUDA_DEVICE_ORDER sets the same order.
   return {StrCat("CUDA_VISIBLE_DEVICES=", list), StrCat("NVIDIA_VISIBLE_DEVICES=", list),
@@ -358,7 +361,8 @@ ProcessSpec Containers::ExecutorOf(const LaunchContainer& launch, const Containe
   executor.argv = launch.what.argv;
   executor.env =
       MergeEnvironments(MergeEnvironments(MergeEnvironments(environment_, launch.what.env),
-                                          GpuEnvironment(container.gpus, admission_->machine_has_gpus)),
+                                          GpuEnvironment(container.gpus, admission_->machine_has_gpus,
+                                                         admission_->gpu_names)),
                         {StrCat(kJobMark, "=", job_.value), StrCat(kContainerMark, "=", ContainerMark(job_, id))});
   executor.directory = folder_.string();
   executor.stdout_file = executor.stderr_file = launch.what.log_file;

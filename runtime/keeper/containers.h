@@ -66,7 +66,9 @@ std::optional<std::vector<int>> PickGpus(const std::vector<int>& all, const std:
 
 // Returns the GPU variables for a container's processes. If the machine has GPUs and the container has none,
 // CUDA_VISIBLE_DEVICES is set to an empty value. Without that variable CUDA would show the GPUs of other containers.
-std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machine_has_gpus);
+// `names` replace the numbers of GPUs.
+std::vector<std::string> GpuEnvironment(const std::vector<int>& gpus, bool machine_has_gpus,
+                                        const std::map<int, std::string>& names = {});
 
 std::string NumberList(const std::vector<int>& numbers);  // e.g. "0,3"
 
@@ -109,6 +111,8 @@ class Containers {
     int lock = -1;
     std::vector<int> gpus;
     bool machine_has_gpus = false;
+    // The names that tasks find instead of the numbers of GPUs.
+    std::map<int, std::string> gpu_names = {};
   };
   struct Listener {
     std::function<void(const ContainerId&)> on_started;

@@ -202,7 +202,7 @@ Status Keeper::TryToEnterLedger() {
   if (const auto mark = VariableOf(environment, kJobMark); mark && *mark != records_.job().value) above_ = JobId{*mark};
   const bool runs = containers_.Running() > 0;
   TRY_ASSIGN(claim_, LedgerReservation::Enter(
-                         loop_, ledger, records_.job(), AskOf(spec, environment), runs,
+                         loop_, ledger, records_.job(), AskOf(spec, environment, ledger.ReadMachine()), runs,
                          {[this] { OnAdmitted(); }, [this](const std::string& why) { OnQueued(why); }}, spec.priority));
   ledger_ = ledger;
   return Ok();
@@ -230,7 +230,7 @@ void Keeper::EndIfNested() {
 void Keeper::OnAdmitted() {
   nested_timer_.reset();
   ReportQueueState(JobAdmitted{});
-  containers_.Admit({claim_->lock(), claim_->gpus(), claim_->MachineHasGpus()});
+  containers_.Admit({claim_->lock(), claim_->gpus(), claim_->MachineHasGpus(), claim_->ShownGpuNames()});
   WatchRunTime();
 }
 

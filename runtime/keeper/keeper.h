@@ -131,6 +131,7 @@ class Keeper {
   void Proceed();
   void WriteVerdict();
   void SweepJob();
+  void RemovePodmanContainers();
   void WriteHistory();
   void LeaveFolder();
   void HoldReservation();

@@ -14,6 +14,7 @@
 #include "runtime/keeper/lost_job.h"
 #include "runtime/keeper/message_channel.h"
 #include "runtime/os/files.h"
+#include "runtime/os/podman.h"
 #include "runtime/records/job_folder.h"
 #include "runtime/records/last_status.h"
 
@@ -260,9 +261,18 @@ void Keeper::SweepJob() {
     return;
   }
   left_ = left.empty() ? containers_.Left() : left;
+  RemovePodmanContainers();
   containers_.RemoveCgroups();
   if (left_.empty()) LeaveLedger();
   WriteHistory();
+}
+
+// Podman removes a container when the container ends, except if podman itself was killed.
+void Keeper::RemovePodmanContainers() {
+  const auto spec = records_.ReadSpec();
+  if (!spec.ok() || !spec->UsesPodman()) return;
+  const Status removed = RemoveContainers(StrCat(kJobLabel, "=", records_.job().value));
+  if (!removed.ok()) LogWarn(removed.error().message);
 }
 
 // Writes the history as the last step. `tony history --export` completes a history that is missing.

@@ -22,11 +22,11 @@ bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b) {
   return a.priority != b.priority ? a.priority > b.priority : IsBefore(a, b);
 }
 
-// Returns the setting by which a request allows only some GPUs, e.g. "CUDA_VISIBLE_DEVICES=2,3".
-std::string GpuPin(const LedgerRequest& ask) {
+// Returns the numbers of the GPUs that a request allows, e.g. "2,3".
+std::string AllowedNumbers(const LedgerRequest& ask) {
   std::vector<std::string> numbers;
   for (const int gpu : ask.gpus_among) numbers.push_back(std::to_string(gpu));
-  return StrCat(kVisibleGpus, "=", Join(numbers, ","));
+  return Join(numbers, ",");
 }
 
 // Returns the GPUs in `gpus` that the request allows.
@@ -150,7 +150,7 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   const LedgerRequest& ask = entry.ask;
   const auto gpus = static_cast<int64_t>(AllowedGpus(machine_.gpus, ask).size());
   const auto free_gpus = static_cast<int64_t>(FreeGpus(ask).size());
-  const std::string among = ask.gpus_among.empty() ? "" : StrCat(" of ", GpuPin(ask));
+  const std::string among = ask.gpus_among.empty() ? "" : StrCat(" of those with the numbers ", AllowedNumbers(ask));
   if (!EverFits(ask, machine_, entry.user)) {
     const UserLimits limits = machine_.LimitsOf(entry.user);
     const int64_t memory = std::min(machine_.memory_mb, limits.memory_mb.value_or(machine_.memory_mb));
@@ -201,22 +201,59 @@ std::string KeysToSet(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), s
 int64_t MemoryOf(const RoleSpec& role) { return role.resources.memory_mb; }
 int64_t GpusOf(const RoleSpec& role) { return role.resources.gpus; }
 
-std::vector<int> AllowedBy(const std::vector<std::string>& environment) {
+std::vector<int> AllowedBy(const std::vector<std::string>& environment, const Machine& machine) {
   const std::optional<std::string> text = VariableOf(environment, kVisibleGpus);
   if (!text || VariableOf(environment, kJobMark)) return {};
   std::vector<int> gpus;
   for (const std::string& word : Split(*text, ',')) {
-    const auto gpu = ParseInt(Trim(word));
-    if (!gpu || *gpu < 0 || *gpu > kHighestGpu) return {};
-    gpus.push_back(static_cast<int>(*gpu));
+    const auto gpu = machine.GpuNumber(Trim(word));
+    if (!gpu) return {};
+    gpus.push_back(*gpu);
   }
   return gpus;
 }
 
+// A name that is unknown is an error when the job is submitted. Later the GPU may have left the machine.
+std::vector<int> AllowedBy(const std::vector<std::string>& devices, const Machine& machine, std::string* unknown) {
+  std::vector<int> gpus;
+  for (const std::string& device : devices) {
+    const auto gpu = machine.GpuNumber(device);
+    const bool is_there = gpu && std::ranges::count(machine.gpus, *gpu) > 0;
+    if (!is_there && unknown) *unknown = device;
+    gpus.push_back(is_there ? *gpu : kNoSuchGpu);
+  }
+  return gpus;
+}
+
+std::string Describe(const Machine& machine) {
+  std::vector<std::string> gpus;
+  for (const int gpu : machine.gpus) {
+    const auto name = machine.gpu_names.find(gpu);
+    gpus.push_back(name == machine.gpu_names.end() ? StrCat(gpu) : StrCat(gpu, " ", name->second));
+  }
+  return gpus.empty() ? "none" : Join(gpus, ", ");
+}
+
 }  // namespace
 
+std::optional<int> Machine::GpuNumber(std::string_view text) const {
+  if (const auto number = ParseInt(text)) {
+    if (*number < 0 || *number > kHighestGpu) return std::nullopt;
+    return static_cast<int>(*number);
+  }
+  // CUDA reads the beginning of a name; shorter ones than this are mistakes.
+  constexpr size_t kPrefix = 4;  // "GPU-" and "MIG-"
+  std::optional<int> found;
+  for (const auto& [number, name] : gpu_names) {
+    if (text.size() <= kPrefix || !name.starts_with(text)) continue;
+    if (found && name != text) return std::nullopt;
+    found = number;
+  }
+  return found;
+}
+
 // Roles of different stages do not run at the same time, so only the largest sum of roles that run together counts.
-LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environment) {
+LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environment, const Machine& machine) {
   const auto most = [&](auto amount) {
     return LargestConcurrentSum(spec,
                                 [amount](const RoleSpec& role) { return int64_t{role.instances} * amount(role); });
@@ -226,7 +263,9 @@ LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environ
       most([](const RoleSpec& role) { return std::clamp<int64_t>(role.resources.memory_mb, 0, kMostAsked / 10'000); });
   ask.vcores = most([](const RoleSpec& role) { return int64_t{role.resources.vcores}; });
   ask.gpus = most(GpusOf);
-  if (ask.gpus > 0) ask.gpus_among = AllowedBy(environment);
+  if (ask.gpus > 0)
+    ask.gpus_among = spec.gpu_devices.empty() ? AllowedBy(environment, machine)
+                                              : AllowedBy(spec.gpu_devices, machine, nullptr);
   return ask;
 }
 
@@ -246,7 +285,14 @@ bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user) {
 
 Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
                      const std::vector<std::string>& environment) {
-  const LedgerRequest ask = AskOf(spec, environment);
+  std::string unknown;
+  (void)AllowedBy(spec.gpu_devices, machine, &unknown);
+  if (!unknown.empty())
+    return InvalidError(kGpuDevicesKey, ": \"", unknown, "\" is not a GPU that jobs may have here: ",
+                        Describe(machine));
+  const LedgerRequest ask = AskOf(spec, environment, machine);
+  if (!spec.gpu_devices.empty() && ask.gpus == 0)
+    return InvalidError(kGpuDevicesKey, ": no task requests a GPU; set ", spec.roles.front().Key("gpus"));
   const auto gpus = static_cast<int64_t>(machine.gpus.size());
   const UserLimits limits = machine.LimitsOf(user);
   const auto memory_refused = [&](const std::string& bound) {
@@ -263,7 +309,9 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
   if (ask.gpus > gpus) return gpus_refused(StrCat("this machine has ", gpus == 0 ? "none" : StrCat(gpus)));
   if (const size_t allowed = AllowedGpus(machine.gpus, ask).size(); ask.gpus > static_cast<int64_t>(allowed))
     return gpus_refused(
-        StrCat(GpuPin(ask), " of this shell allows ", allowed == 0 ? "none of this machine's" : StrCat(allowed)));
+        StrCat(spec.gpu_devices.empty() ? StrCat(kVisibleGpus, "=", AllowedNumbers(ask), " of this shell")
+                                        : std::string(kGpuDevicesKey),
+               " allows ", allowed == 0 ? "none of this machine's" : StrCat(allowed)));
   if (limits.gpus && ask.gpus > *limits.gpus)
     return gpus_refused(
         StrCat("machine.json allows the job's user ", *limits.gpus == 0 ? "none" : StrCat(*limits.gpus, " at a time")));

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -26,16 +27,12 @@ struct LedgerRequest {
   int64_t memory_mb = 0;
   int64_t vcores = 0;
   int64_t gpus = 0;
-  std::vector<int> gpus_among = {};  // allowed GPU numbers; empty: all
+  // The numbers of the GPUs that the job may get; empty: all. kNoSuchGpu stands for a GPU that the machine lacks.
+  std::vector<int> gpus_among = {};
   bool operator==(const LedgerRequest&) const = default;
 };
 // The upper bound for each resource of a request. The sum of thousands of such requests still fits into 64 bits.
 inline constexpr int64_t kMostAsked = int64_t{1} << 48;
-
-// Returns the resources that `spec` requests. `environment` is the environment of the submitter. Numbers in its
-// CUDA_VISIBLE_DEVICES limit the GPUs that the job may get. If a task of another job submits this one, the numbers are
-// ignored, because the keeper (supervisor) of the other job has set them.
-LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environment = {});
 
 // The limits of one user on this machine, for all running jobs of the user together and for the run time of each job.
 // nullopt: no limit.
@@ -46,6 +43,9 @@ struct UserLimits {
   bool operator==(const UserLimits&) const = default;
 };
 
+// Above each number of a GPU.
+inline constexpr int kNoSuchGpu = 1'000'000;
+
 struct Machine {
   int64_t memory_mb = 0;
   int64_t cores = 0;
@@ -53,10 +53,22 @@ struct Machine {
   UserLimits user_limits = {};  // the default for every user
   // The limits of single users, by uid. A field that is set here replaces the same field of `user_limits`.
   std::map<int64_t, UserLimits> users = {};
+  // The names of GPUs by number, as the driver or machine.json has them: GPU-<uuid>, or MIG-<uuid> for a part of a GPU.
+  std::map<int, std::string> gpu_names = {};
+  // True: tasks find the names in CUDA_VISIBLE_DEVICES, because machine.json lists the GPUs by name.
+  bool shows_gpu_names = false;
   bool operator==(const Machine&) const = default;
 
+  // Returns the number of a GPU that is given by its number, its name, or the beginning of exactly one name, as CUDA
+  // reads CUDA_VISIBLE_DEVICES; nullopt if the machine has no such GPU.
+  std::optional<int> GpuNumber(std::string_view text) const;
   UserLimits LimitsOf(int64_t user) const;
 };
+
+// Returns the resources that `spec` requests. `environment` is the environment of the submitter. The GPUs in its
+// CUDA_VISIBLE_DEVICES limit those that the job may get, except if the job names GPUs itself. If a task of another job
+// submits this one, the variable is ignored, because the keeper (supervisor) of the other job has set it.
+LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environment = {}, const Machine& machine = {});
 
 // The queue state of a job.
 enum class Place {

@@ -109,6 +109,7 @@ class FolderClaim : public LedgerReservation {
   const std::vector<int>& gpus() const override { return held_ ? held_->entry.gpus : entry_.gpus; }
   Instant admitted_at() const override { return held_ ? held_->entry.admitted_at : Instant(); }
   bool MachineHasGpus() const override { return machine_has_gpus_; }
+  const std::map<int, std::string>& ShownGpuNames() const override { return shown_gpu_names_; }
   int lock() const override { return held_ ? held_->lock.get() : -1; }
 
   void Leave() override {
@@ -157,6 +158,7 @@ class FolderClaim : public LedgerReservation {
       TRY_ASSIGN(LedgerView view, session.Read());
       Warn(view.warnings);
       machine_has_gpus_ = !view.ledger.machine().gpus.empty();
+      if (view.ledger.machine().shows_gpu_names) shown_gpu_names_ = view.ledger.machine().gpu_names;
       FollowEntry(view.ledger);
       if (!held_) TRY(Add(session, view));
       if (unproven_) TRY(Prove(session));
@@ -343,6 +345,7 @@ class FolderClaim : public LedgerReservation {
   // Entries that block this one. Nothing changes for this job while one of them keeps its queue position.
   std::vector<LedgerEntry> waits_for_;
   bool machine_has_gpus_ = false;
+  std::map<int, std::string> shown_gpu_names_;
   std::string besides_;  // text after the pending reason
   LedgerNews news_;
   Duration busy_{0}, trouble_{0}, recheck_{0};  // the next delay; 0: none

@@ -39,6 +39,8 @@ class LedgerReservation {
   virtual const std::vector<int>& gpus() const = 0;
   // True if jobs may use GPUs of this machine, free or not; valid once the job is admitted.
   virtual bool MachineHasGpus() const = 0;
+  // Returns the names that tasks find instead of GPU numbers, by number; empty: tasks find numbers.
+  virtual const std::map<int, std::string>& ShownGpuNames() const = 0;
   // The time of the admission, which an earlier keeper of the job may have recorded; Instant(): unknown.
   virtual Instant admitted_at() const = 0;
   virtual int lock() const = 0;  // the descriptor that executors inherit

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json/value.hpp>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -78,6 +79,50 @@ std::vector<int> NvidiaGpus(const fs::path& root) {
   return gpus;
 }
 
+// Returns the names of `count` GPUs in the order of the PCI bus, or none if the driver lists another number of GPUs. It
+// has a folder for each GPU, whose name is the GPU's address on the bus.
+std::map<int, std::string> NvidiaNames(const fs::path& root, size_t count) {
+  std::map<std::string, std::string> by_address;
+  std::error_code error;
+  for (fs::directory_iterator entry(root / "proc/driver/nvidia/gpus", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto text = ReadFile(entry->path() / "information");
+    if (!text.ok()) continue;
+    for (const std::string& line : Split(*text, '\n'))
+      if (line.starts_with("GPU UUID:")) by_address[entry->path().filename()] = Trim(std::string_view(line).substr(9));
+  }
+  std::map<int, std::string> names;
+  if (by_address.size() != count) return names;
+  for (const auto& [address, name] : by_address) names[static_cast<int>(names.size())] = name;
+  return names;
+}
+
+// Reads the GPUs of machine.json, all as numbers or all as names.
+Status ReadGpus(JsonReader& fields, const boost::json::value& json, Machine& machine) {
+  const boost::json::value& listed = json.as_object().at("gpus");
+  if (!listed.is_array() || listed.as_array().empty() || !listed.as_array().front().is_string()) {
+    std::set<int> gpus;
+    for (const int64_t gpu : fields.Ints("gpus", 0, kMostGpus - 1)) gpus.insert(static_cast<int>(gpu));
+    machine.gpus.assign(gpus.begin(), gpus.end());
+    return fields.status();
+  }
+  const std::vector<std::string> names = fields.Strings("gpus");
+  TRY(fields.status());
+  int next = static_cast<int>(machine.gpus.size());
+  machine.gpus.clear();
+  machine.shows_gpu_names = true;
+  for (const std::string& name : names) {
+    const auto known = std::ranges::find(machine.gpu_names, name, [](const auto& entry) { return entry.second; });
+    const int number = known == machine.gpu_names.end() ? next++ : known->first;
+    const bool is_name = name.starts_with("GPU-") || name.starts_with("MIG-");
+    if (!is_name || std::ranges::count(machine.gpus, number) > 0)
+      fields.Fail("gpus", "different numbers, or different names such as GPU-8f3c and MIG-5a1b");
+    machine.gpu_names[number] = name;
+    machine.gpus.push_back(number);
+  }
+  return fields.status();
+}
+
 std::vector<std::string> Unknown(const JsonReader& fields, const std::vector<std::string>& known) {
   std::vector<std::string> unknown = fields.Names();
   std::erase_if(unknown, [&](const std::string& name) { return std::ranges::count(known, name) > 0; });
@@ -101,6 +146,7 @@ Result<UserLimits> LimitsFrom(JsonReader fields) {
 
 Machine DetectMachine(const fs::path& root) {
   Machine machine{.memory_mb = MemTotalMb(root), .cores = UsableCores(), .gpus = NvidiaGpus(root)};
+  machine.gpu_names = NvidiaNames(root, machine.gpus.size());
   if (const auto limit = CgroupLimitMb(root)) machine.memory_mb = std::min(machine.memory_mb, *limit);
   return machine;
 }
@@ -109,11 +155,7 @@ Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
   TRY_ASSIGN(const boost::json::value value, ParseJson(json, "machine"));
   JsonReader fields(value);
   if (fields.Has("memory_mb")) detected.memory_mb = fields.Int("memory_mb", 1, kMostAsked);
-  if (fields.Has("gpus")) {
-    std::set<int> gpus;
-    for (const int64_t gpu : fields.Ints("gpus", 0, kMostGpus - 1)) gpus.insert(static_cast<int>(gpu));
-    detected.gpus.assign(gpus.begin(), gpus.end());
-  }
+  if (fields.Has("gpus")) TRY(ReadGpus(fields, value, detected));
   TRY(fields.status());
   StatedMachine stated{std::move(detected), {}};
   // Unknown fields are only a warning, because earlier releases ignored them and such files must stay valid.

@@ -12,6 +12,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
+#include "runtime/job/mounts.h"
 #include "runtime/keeper/container_cgroup.h"
 #include "runtime/ledger/ledger_folder.h"
 #include "runtime/ledger/ledger_reservation.h"
@@ -19,6 +20,7 @@
 #include "runtime/net/sockets.h"
 #include "runtime/os/file_system.h"
 #include "runtime/os/files.h"
+#include "runtime/os/podman.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/start_program.h"
 #include "runtime/os/users.h"
@@ -81,8 +83,10 @@ const LedgerEntry* JobAbove(const Ledger& ledger, const std::vector<std::string>
 Status CheckNested(const JobSpec& spec, const Ledger& ledger, const std::vector<std::string>& environment) {
   const LedgerEntry* above = JobAbove(ledger, environment);
   if (!above) return Ok();
-  const LedgerEntry mine{
-      .number = ledger.NextNumber(), .user = geteuid(), .ask = AskOf(spec, environment), .priority = spec.priority};
+  const LedgerEntry mine{.number = ledger.NextNumber(),
+                         .user = geteuid(),
+                         .ask = AskOf(spec, environment, ledger.machine()),
+                         .priority = spec.priority};
   if (ledger.MayBeAdmitted(mine)) return Ok();
   return UnavailableError(WhyNestedCannotWait(above->job, ledger.WhyItWaits(mine)));
 }
@@ -92,12 +96,36 @@ Status CheckNested(const JobSpec& spec, const Ledger& ledger, const std::vector<
 std::string GpuNote(const JobSpec& spec, const Machine& machine, const std::vector<std::string>& environment) {
   const std::string pin = VariableOf(environment, kVisibleGpus).value_or("");
   if (pin.empty() || machine.gpus.empty() || VariableOf(environment, kJobMark)) return {};
-  const LedgerRequest ask = AskOf(spec, environment);
+  const LedgerRequest ask = AskOf(spec, environment, machine);
   const std::string shown = StrCat("warning: ", kVisibleGpus, "=", pin, " of this shell: ");
   if (ask.gpus == 0)
     return StrCat(shown, "the job requests no GPU, so its tasks see none; set ", spec.roles.front().Key("gpus"));
-  if (!ask.gpus_among.empty()) return {};
-  return StrCat(shown, "expected the numbers of GPUs, separated by commas; the job gets any that are free");
+  if (!ask.gpus_among.empty() || !spec.gpu_devices.empty()) return {};
+  return StrCat(shown, "expected numbers or names of GPUs, separated by commas; the job gets any that are free");
+}
+
+// Tries each image of the job once, with the folders and the GPUs that its containers may get.
+Status CheckImages(const JobSpec& spec, const Machine& machine) {
+  if (!spec.UsesPodman()) return Ok();
+  PodmanRun run;
+  TRY_ASSIGN(const auto mounts, ParseMounts(spec.mounts));
+  for (const Mount& mount : mounts) run.folders.push_back({mount.source, mount.target, mount.read_only});
+  std::set<std::pair<std::string, bool>> tried;
+  for (const RoleSpec& role : spec.roles) {
+    const bool has_gpus = role.resources.gpus > 0;
+    if (role.image.empty() || !tried.insert({role.image, has_gpus}).second) continue;
+    run.image = role.image;
+    run.devices.clear();
+    for (const int gpu : machine.gpus) {
+      const bool has_name = machine.shows_gpu_names && machine.gpu_names.contains(gpu);
+      const std::string name = has_name ? machine.gpu_names.at(gpu) : StrCat(gpu);
+      if (has_gpus) run.devices.push_back("nvidia.com/gpu=" + name);
+    }
+    if (const Status can_run = TryContainer(run); !can_run.ok())
+      return Error{can_run.error().code,
+                   StrCat("image ", role.image, " of role ", role.name, ": ", can_run.error().message)};
+  }
+  return Ok();
 }
 
 }  // namespace
@@ -112,6 +140,7 @@ Result<std::vector<std::string>> CheckMachine(const JobSpec& spec) {
   const Machine& machine = view.ledger.machine();
   TRY(WithWarnings(CheckEverFits(spec, machine, geteuid(), environment), view.warnings));
   TRY(CheckNested(spec, view.ledger, environment));
+  TRY(CheckImages(spec, machine));
   std::vector<std::string> notes;
   if (std::string note = GpuNote(spec, machine, environment); !note.empty()) notes.push_back(std::move(note));
   for (const std::string& warning : view.warnings) notes.push_back("warning: " + warning);
@@ -161,12 +190,20 @@ Check LedgerPlace(const LedgerFolder& folder) {
   return check;
 }
 
+std::string GpuNames(const Machine& machine) {
+  std::vector<std::string> names;
+  for (const int gpu : machine.gpus)
+    if (machine.gpu_names.contains(gpu)) names.push_back(StrCat(gpu, " ", machine.gpu_names.at(gpu)));
+  return names.empty() ? "" : StrCat(" (", Join(names, ", "), ")");
+}
+
 Check MachineHas(const LedgerFolder& folder, const Machine& machine) {
   std::error_code error;
   const bool said = fs::exists(folder.path() / "machine.json", error);
   Check check{"machine", Health::kOk,
               StrCat(machine.memory_mb, " MB of memory, ", Counted(machine.cores, "core"), ", ",
-                     Counted(static_cast<int64_t>(machine.gpus.size()), "GPU"), said ? ", from machine.json" : ""),
+                     Counted(static_cast<int64_t>(machine.gpus.size()), "GPU"), GpuNames(machine),
+                     said ? ", from machine.json" : ""),
               ""};
   if (machine.memory_mb > 0) return check;
   check.health = Health::kFail;

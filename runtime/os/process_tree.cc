@@ -439,10 +439,11 @@ std::string TreeWalk::Describe() const {
   return StrCat(living.size(), living.size() == 1 ? " process" : " processes", ", e.g. process ", *living.begin(), "");
 }
 
-TreeWalk SignalDescendants(int signal, const IsSparedChild& spared) {
+TreeWalk SignalDescendants(int signal, const IsSparedChild& spared, const std::function<bool(pid_t)>& is_meant) {
   Walk look(0, spared);
   look.Run();
-  for (const ProcessEntry& process : look.seen()) SignalIfUnchanged(process, signal);
+  for (const ProcessEntry& process : look.seen())
+    if (!is_meant || is_meant(process.pid)) SignalIfUnchanged(process, signal);
   return look.met();
 }
 

@@ -151,8 +151,10 @@ using IsSparedChild = std::function<bool(pid_t)>;
 // Signals all processes below this one, from the top down. All processes are listed before the first is signalled, so
 // the children of a process that ends at once are signalled, too. A process that a signal handler starts is not
 // signalled, because it may be about to save something. Before a process is signalled, a handle on it is opened, and
-// the process is compared with the listed one. No thread may reap children of this process meanwhile.
-TreeWalk SignalDescendants(int signal, const IsSparedChild& spared = nullptr);
+// the process is compared with the listed one. No thread may reap children of this process meanwhile. If `is_meant` is
+// not empty, only the processes for which it returns true are signalled.
+TreeWalk SignalDescendants(int signal, const IsSparedChild& spared = nullptr,
+                           const std::function<bool(pid_t)>& is_meant = nullptr);
 
 // Sends SIGKILL to all processes below this one. If new processes appear meanwhile, stops all processes before it kills
 // them. A stopped process does not fork. A program that replaces its killed processes is stopped, too, before it can

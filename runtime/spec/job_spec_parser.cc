@@ -87,6 +87,7 @@ Status ParseLimits(const PropertyValues& values, Warnings& warnings, JobSpec& sp
   if (!background) return values.Bad(kBackground, "expected auto, end, wait or fail");
   spec.background = *background;
   TRY_ASSIGN(spec.priority, values.Number("tony.local.priority", -kMostJobPriority, kMostJobPriority));
+  if (spec.scheduler != kYarnScheduler) spec.gpu_devices = values.List(kGpuDevicesKey);
   const std::string memory = ToLower(Trim(values.Text(kMemoryLimits)));
   if (memory != "auto" && memory != "off") return values.Bad(kMemoryLimits, "expected auto or off");
   spec.memory_limits = memory == "auto";
@@ -187,8 +188,6 @@ constexpr std::string_view kTonyPrefix = "tony.";
 // Only this many unknown keys get a warning each, because a completely wrong file should not fill the screen.
 constexpr int kMostUnknown = 20;
 
-bool IsOff(std::string_view value) { return Trim(value).empty() || ToLower(Trim(value)) == "false"; }
-
 // Returns the part between "tony." and the next dot.
 std::string_view SecondPart(std::string_view key) {
   key.remove_prefix(kTonyPrefix.size());
@@ -223,27 +222,23 @@ class KeyCheck {
  public:
   KeyCheck(const PropertyValues& values, Warnings& warnings) : values_(values), warnings_(warnings) {}
 
-  Status Run() {
+  void Run() {
     for (const auto& [key, property] : values_.properties().all()) {
-      if (key.starts_with(kTonyPrefix)) TRY(CheckKey(key, property));
+      if (key.starts_with(kTonyPrefix)) CheckKey(key, property);
     }
     if (unknown_ > kMostUnknown)
       warnings_.push_back(StrCat(unknown_ - kMostUnknown, " more unknown tony.* keys are ignored"));
-    return Ok();
   }
 
  private:
-  Status CheckKey(const std::string& key, const Property& property) {
+  void CheckKey(const std::string& key, const Property& property) {
     const Key* row = FindKey(key);
     if (!row) {
       if (++unknown_ <= kMostUnknown) warnings_.push_back(UnknownText(key, property));
-      return Ok();
+      return;
     }
-    if (row->effect == KeyEffect::kRefused && !IsOff(property.value))
-      return values_.Bad(key, StrCat("not supported yet: ", row->reason));
     NoteNoEffect(key, property, *row);
     if (IsOfRole(row)) CheckRole(key, property);
-    return Ok();
   }
 
   void NoteNoEffect(const std::string& key, const Property& property, const Key& row) {
@@ -297,7 +292,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   };
   take(ParseFramework(values), spec.framework);
   take(ParseMode(values), spec.mode);
-  check(CheckKeys(values, parsed.warnings));
+  CheckKeys(values, parsed.warnings);
   ParsedRoles roles;
   take(ParseRoles(values, parsed.warnings), roles);
   if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
@@ -313,6 +308,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   spec.container_env = std::move(environment.container);
   parsed.secrets = std::move(environment.secrets);
   check(ParseFiles(values, directory, roles.single_task, spec));
+  check(ParseImages(values, roles.single_task, spec));
   take(ParseSiteFiles(values, directory), parsed.site_files);
   take(ParseTimers(values, parsed.warnings), spec.timers);
   check(ParseLimits(values, parsed.warnings, spec));
@@ -327,7 +323,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   return parsed;
 }
 
-Status CheckKeys(const PropertyValues& values, Warnings& warnings) { return KeyCheck(values, warnings).Run(); }
+void CheckKeys(const PropertyValues& values, Warnings& warnings) { KeyCheck(values, warnings).Run(); }
 
 void Fields(auto& io, Is<ConfiguredValue> auto& value) {
   io.Field("key", value.key);

@@ -19,9 +19,9 @@ using Warnings = std::vector<std::string>;
 // Returns the value of tony.scheduler in lower case.
 std::string SchedulerOf(const PropertyValues& values);
 
-// Checks that every tony.* key is known, has an effect in this job, and belongs to a role with instances. Otherwise
-// adds a warning, or returns an error if a job that ignores the key would run differently.
-Status CheckKeys(const PropertyValues& values, Warnings& warnings);
+// Adds a warning for each tony.* key that is unknown, has no effect in this job, or belongs to a role that the job
+// lacks.
+void CheckKeys(const PropertyValues& values, Warnings& warnings);
 
 struct ParsedRoles {
   std::vector<RoleSpec> roles;
@@ -70,6 +70,9 @@ Status ParseFiles(const PropertyValues& values, const std::filesystem::path& dir
 // error says what was expected.
 Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text);
 Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const std::filesystem::path& directory);
+
+// Sets the images of the job's containers, and the folders that these see. `spec` has its scheduler and roles already.
+Status ParseImages(const PropertyValues& values, bool single_task, JobSpec& spec);
 
 // Adapts the commands of all roles. If a command begins with a Python file of the job that cannot be run by its name,
 // the job's Python runs the file: the interpreter of the job's Python environment, or else python3. The absolute

@@ -71,6 +71,18 @@ constexpr const char* kShellsError = " 2>>'<LOG_DIR>/stderr'";
 
 }  // namespace
 
+std::map<std::string, std::string> RuntimeVariables(const JobSpec& spec, const std::string& image) {
+  constexpr std::string_view kPrefix = "YARN_CONTAINER_RUNTIME_";
+  std::map<std::string, std::string> variables;
+  for (const auto& [name, value] : spec.container_env)
+    if (name.starts_with(kPrefix)) variables[name] = value;
+  if (image.empty()) return variables;
+  variables[StrCat(kPrefix, "TYPE")] = "docker";
+  variables[StrCat(kPrefix, "DOCKER_IMAGE")] = image;
+  if (!spec.mounts.empty()) variables[StrCat(kPrefix, "DOCKER_MOUNTS")] = spec.mounts;
+  return variables;
+}
+
 Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const ExecutorLaunch& launch) {
   const std::string& role = launch.attempt.task.role;
   LaunchContext context{.credentials = job.credentials};
@@ -94,8 +106,8 @@ Result<LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const Execu
                           " bytes), and it was not sent as a file");
   }
   AddTo(context.credentials, told);
-  for (const auto& [name, value] : job.spec.container_env)
-    if (name.starts_with("YARN_CONTAINER_RUNTIME_")) context.environment[name] = QuoteValue(value);
+  const RoleSpec* const spec = job.spec.FindRole(role);
+  context.environment = RuntimeVariables(job.spec, spec ? spec->image : "");
   AddEnvironment(job.environment, context);
   SetAcls(job.spec.yarn, context);
   context.environment["TONY_JOB_ID"] = job.job.value;
@@ -109,6 +121,7 @@ Result<LaunchContext> MakeMasterContext(const AmInputs& job) {
   TRY(Ship(job.files, kMasterFolder, kMasterFolder, context));
   for (const StagedEntry& entry : job.staged) TRY(Ship(job.files, entry.path.filename().string(), entry.name, context));
   AddTo(context.credentials, MasterLaunch{job.job, job.secrets, job.executors_tls, job.https_trust, job.keytab});
+  context.environment = job.runtime;
   AddEnvironment(job.environment, context);
   context.environment["TONY_JOB_ID"] = job.job.value;
   const std::string place = StrCat("./", kMasterFolder);

@@ -49,6 +49,12 @@ struct ExecutorInputs {
   // Credentials that tasks may use. The AM's own token is never among them.
   hadoop::Credentials credentials;
 };
+// Returns the variables with which a NodeManager runs a container of the job in this image: those of Hadoop's page
+// "Launching Applications Using Docker Containers" that TonY set, and those of `container_env`, e.g.
+// YARN_CONTAINER_RUNTIME_DOCKER_CONTAINER_NETWORK. Empty image: only the latter. They are not quoted, because the
+// NodeManager itself reads them.
+std::map<std::string, std::string> RuntimeVariables(const JobSpec& spec, const std::string& image);
+
 // Returns the context of an executor. kInternal: a needed file is not in `files`. kInvalid: the spec is larger than
 // kLargestSpecInLaunch, and is not in `files`.
 Result<hadoop::LaunchContext> MakeExecutorContext(const ExecutorInputs& job, const ExecutorLaunch& launch);
@@ -65,6 +71,8 @@ struct AmInputs {
   std::vector<StagedEntry> staged;
   // Must contain kMasterFolder, which is the bundle of the AM's program, and the entries of `staged`.
   HdfsFiles files;
+  // The result of RuntimeVariables().
+  std::map<std::string, std::string> runtime = {};
   // Variables that the container gets in addition to ours. They are visible to everybody.
   std::map<std::string, std::string> environment;
   hadoop::Credentials credentials;

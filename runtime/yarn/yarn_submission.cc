@@ -47,6 +47,7 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
                     .program = kMasterProgram,
                     .arguments = {},
                     .https_trust = cluster.trust,
+                    .runtime = RuntimeVariables(spec, spec.yarn.am_image),
                     .environment = {{kClusterVariable, ToText(cluster)}, {"HADOOP_USER_NAME", cluster.user}}};
   TRY_ASSIGN(shipment.credentials, TokensForJob(cluster, spec));
   if (!spec.yarn.keytab.empty()) {
@@ -86,6 +87,8 @@ std::string SizeText(const Resources& size) {
   return StrCat(size.memory_mb, " MB, ", Counted(size.vcores, "vcore"), others);
 }
 
+std::string ImageText(const std::string& image) { return image.empty() ? "" : StrCat(", in the image ", image); }
+
 std::string LabelText(const std::string& label) {
   return label.empty() ? "" : StrCat(", on a node with the label ", label);
 }
@@ -107,12 +110,12 @@ void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& ste
     ask(StrCat("a lifetime of ", lifetime->count() / 1000,
                " s, after which YARN ends the application if its application master has not ended it"));
   ask(StrCat("1 container of ", SizeText({.memory_mb = spec.yarn.am_memory_mb, .vcores = spec.yarn.am_vcores}),
-             " for the application master", LabelText(spec.yarn.am_node_label)));
+             " for the application master", LabelText(spec.yarn.am_node_label), ImageText(spec.yarn.am_image)));
   if (!spec.yarn.keytab.empty())
     ask(StrCat("the application master gets the keytab ", spec.yarn.keytab, " in its container's credentials"));
   for (const RoleSpec& role : spec.roles)
     ask(StrCat(Counted(role.instances, "container"), " of ", SizeText(role.resources), " for role ", role.name,
-               LabelText(role.node_label)));
+               LabelText(role.node_label), ImageText(role.image)));
   ask(spec.mode == DistributedMode::kGang ? "all containers before any task starts"
                                           : "each task starts when its container is ready");
 }

@@ -11,14 +11,15 @@ import reader
 from reader import LIMIT, Answer, Sandbox
 
 BASE = {"executes": "true", "tasks": {"worker": {"instances": 1}}}
-ROLE = {"instances": 2, "memory": "3g", "vcores": 2, "gpus": 0, "max_instances": 4, "command": "echo $A",
+ROLE = {"instances": 2, "memory": "3g", "vcores": 2, "gpus": 0, "max_instances": 4, "command": "echo $A", "container": "own:1",
         "max_restarts": 1, "min_failed": 2, "resources": ["data::e"], "restart_scope": "task",
         "completion": "untracked"}  # fmt: skip
 WHOLE = {
     "properties": "worker_env.A=1\ntony.task.max-total-instances=9\n",
     "spec": {"name": "base", "framework": "jax", "tasks": {"chief": {"instances": "1", "completion": "sidecar"}}},
     "name": "n", "framework": "tensorflow", "queue": "default", "executes": "true", "task_params": "--a 1",
-    "python_binary_path": "/bin/sh", "src_dir": "src", "tags": ["a", 7], "resources": ["data::d"],
+    "python_binary_path": "/bin/sh", "src_dir": "src", "tags": ["a", 7], "container": "train:1", "mounts": ["/a:/b:ro"],
+    "resources": ["data::d"],
     "env": {"LR": 1e-05, "ON": True, "NO": None}, "conf": {"tony.restart.settle-ms": 5},
     "tasks": {"worker": ROLE, "eval": {"instances": 1}, "none": None},
 }  # fmt: skip
@@ -34,6 +35,7 @@ TAKEN = [
 REFUSED = [
     {**BASE, "nmae": "n"}, {**BASE, "name": []}, {**BASE, "tags": "a"}, {**BASE, "tags": ["a,b"]},
     {**BASE, "tags": [None]},
+    {**BASE, "container": []}, {**BASE, "mounts": "/a:/b"}, {**BASE, "mounts": ["/a:/b,/c:/d"]},
     {**BASE, "resources": [{}]}, {**BASE, "env": ["A=1"]}, {**BASE, "env": {"A": {}}}, {**BASE, "env": {"": 1}},
     {**BASE, "conf": "a=1"}, {**BASE, "conf": {"a": [1]}}, {**BASE, "tasks": ["worker"]},
     {**BASE, "tasks": {"worker": 2}},

@@ -105,6 +105,20 @@ LimitsTest.TheAllocationTimeoutLimitsRegistrationIfCompatVersionIs046
   tony.container.registration.timeout=5 | /registration_timeout_ms=5
 LimitsTest.ATaskWithoutAContainerAfterTheAllocationTimeoutFailsTheJob
   tony.container.allocation.timeout=5 | /allocation_timeout_ms=5 | tony.compat.version=0.5.3
+PodmanTest.ATaskSeesTheFilesAndVariablesOfItsImageAndItsJob
+  tony.worker.image=a:1 | /roles/0/image="a:1" | tony.containers.image=b:2
+  tony.containers.mounts=/a:/b:ro | /mounts="/a:/b:ro" | tony.containers.image=b:2
+PodmanTest.ARoleWithTheImageNoneRunsWithoutAContainer
+  tony.containers.image=a:1 | /roles/0/image="a:1"
+PodmanTest.TonysDockerKeysRunTheTaskInTheirImage
+  tony.docker.enabled=true | /roles/0/image="a:1" | tony.docker.containers.image=a:1
+  tony.docker.containers.image=a:1 | /roles/0/image="a:1" | tony.docker.enabled=true
+  tony.docker.worker.image=a:1 | /roles/0/image="a:1" | tony.docker.enabled=true
+  tony.docker.containers.mount=/a:/b | /mounts="/a:/b" | tony.docker.enabled=true tony.docker.containers.image=a:1
+PodmanTest.ACommandKilledByASignalIsReportedWithTheSignal
+  tony.am.image=a:1 | /roles/0/image="a:1" | tony.worker.instances=0
+QueueTest.JobsFindAndChooseGpusByTheNamesInMachineJson
+  tony.local.gpu-devices=MIG-1,0 | /gpu_devices=["MIG-1","0"]
 MemoryTest.AnOomVerdictNamesTheMemoryLimitAndThePeak_NeedsWritableCgroup
   tony.local.memory-limits=off | /memory_limits=false
 KeysRunTest.AWaitingJobWithHigherPriorityOvertakesWaitingJobsOfTheSameUser
@@ -336,16 +350,6 @@ TEST_F(KeysTest, IgnoredKeysLeaveThePlanUnchangedAndCauseAWarningUnlessHarmless)
     EXPECT_EQ(json::serialize(At(plan, "/spec")), without) << key;
     EXPECT_EQ(IsTold(plan, key), row.effect == KeyEffect::kNone) << key;
     EXPECT_NE(WhyNot(plan, key), "") << key;
-  }
-}
-
-TEST_F(KeysTest, UnsupportedKeysThatCannotBeIgnoredAreRefusedWithAReason) {
-  for (const Key& row : AllKeys()) {
-    if (row.effect != KeyEffect::kRefused) continue;
-    const std::string key = Instance(row);
-    const Ran ran = Plan({key + "=" + AnotherValue(row)});
-    EXPECT_EQ(ran.exit, 65) << key;
-    EXPECT_THAT(ran.err, HasAll({key, std::string(row.reason)}));
   }
 }
 

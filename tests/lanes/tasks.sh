@@ -132,5 +132,6 @@ may_be_skipped() {  # PRESET
   [ -w /dev/shm ] || echo 'SharedMemory(E2e)?Test'
   [ ! -e /var/lib/tony/ledger ] || echo LedgerFolderTest.AUserWithoutWriteAccess
   echo _FullRounds  # the unit e2e-full-rounds runs them
+  echo '^PodmanTest'  # the unit podman runs them
   echo UsageWatchTest.AnAttemptThatEndsBeforeItsFirstSample  # if a process takes long to start
 }

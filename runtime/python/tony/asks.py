@@ -35,6 +35,7 @@ class Role(TypedDict, total=False):
     gpus: int | str | None
     max_instances: int | str | None
     command: str | None
+    container: str | None
     resources: Sequence[str] | None
     max_restarts: int | str | None
     min_failed: int | str | None
@@ -54,6 +55,8 @@ class Members(TypedDict, total=False):
     python_binary_path: str | None
     python_venv: Path | None
     src_dir: Path | None
+    container: str | None
+    mounts: Sequence[str] | None
     tags: Sequence[Scalar] | None
     resources: Sequence[str] | None
     env: Texts | None
@@ -73,7 +76,8 @@ Spec = JobDocument | Mapping[str, Any] | Path
 
 # If the spec is a file, the program reads the file itself, so these options and keys pass the keywords of the call.
 OPTIONS = ("executes", "task_params", "python_binary_path", "python_venv", "src_dir")
-KEYS = {"name": "tony.application.name", "framework": "tony.application.framework", "queue": "tony.yarn.queue"}
+KEYS = {"name": "tony.application.name", "framework": "tony.application.framework", "queue": "tony.yarn.queue",
+        "container": "tony.containers.image"}  # fmt: skip
 
 
 def word(value: str, what: str) -> str:

@@ -23,8 +23,9 @@ constexpr char kWhole[] = R"({
   "spec": {"name": "base", "conf": {"tony.ps.memory": "1g"}, "tasks": {"ps": {"completion": "tracked"}}},
   "name": "n", "framework": "jax", "queue": "q", "executes": "train.py", "task_params": "--lr 1", "src_dir": "src",
   "python_venv": "venv.zip", "python_binary_path": "bin/python", "tags": ["a", "b"], "resources": ["x::y", "z#archive"],
+  "container": "train:1", "mounts": ["/a:/b", "/c:/d:ro"],
   "env": {"LR": 1e-05, "ON": true, "NO": null, "TEXT": "\u00e4\ud83d\ude00"}, "conf": {"tony.am.memory": "1g"},
-  "tasks": {"worker": {"instances": 2, "memory": 4096, "vcores": "2", "gpus": 0, "max_instances": 4, "command": "c",
+  "tasks": {"worker": {"instances": 2, "memory": 4096, "vcores": "2", "gpus": 0, "max_instances": 4, "command": "c", "container": "own:1",
             "resources": ["f"], "max_restarts": 5, "min_failed": 2, "restart_scope": "task", "completion": "untracked"}, "none": null}
 })";
 
@@ -64,6 +65,9 @@ TEST(JobDocumentTest, TheOriginOfAKeyOrFlagNamesTheDocumentMemberThatSetsTheValu
                                           {"tony.worker.max-instances", "4 from tasks.worker.max_instances"},
                                           {"tony.worker.command", "c from tasks.worker.command"},
                                           {"tony.worker.resources", "f from tasks.worker.resources"},
+                                          {"tony.worker.image", "own:1 from tasks.worker.container"},
+                                          {"tony.containers.image", "train:1 from container"},
+                                          {"tony.containers.mounts", "/a:/b,/c:/d:ro from mounts"},
                                           {"tony.worker.restart.budget", "5 from tasks.worker.max_restarts"},
                                           {"tony.worker.min-failed", "2 from tasks.worker.min_failed"},
                                           {"tony.worker.restart.scope", "task from tasks.worker.restart_scope"},
@@ -115,7 +119,7 @@ std::string Repeated(int times, const std::string& text) {
 
 const std::string kText = "expected a text, a number, true or false, not ";
 const std::string kMembersOfSpec =
-    "conf, env, executes, framework, name, python_binary_path, python_venv, queue, resources, src_dir, tags, "
+    "conf, container, env, executes, framework, mounts, name, python_binary_path, python_venv, queue, resources, src_dir, tags, "
     "task_params, tasks";
 
 const TestRow kDocumentErrors[] = {
@@ -154,13 +158,13 @@ const TestRow kDocumentErrors[] = {
       {"{\"tags\":[1" + Repeated(20'000, ",1") + "]}", "^doc:1: the document has more than 20000 values"}}},
     {"AnUnknownMemberIsReportedWithTheListOfKnownMembers",
      {{R"({"nmae": 1})",
-       "doc: unknown member \"nmae\"; known: conf, env, executes, framework, name, properties, python_binary_path, "
-       "python_venv, queue, resources, secrets, spec, src_dir, tags, task_params, tasks"},
+       "doc: unknown member \"nmae\"; known: conf, container, env, executes, framework, mounts, name, properties, "
+       "python_binary_path, python_venv, queue, resources, secrets, spec, src_dir, tags, task_params, tasks"},
       {R"({"spec": {"spec": {}}})", "doc: unknown member \"spec\" of spec; known: " + kMembersOfSpec},
       {R"({"spec": {"properties": ""}})", "~unknown member \"properties\" of spec"},
       {R"({"spec": {"tasks": {"worker": {"memroy": null}}}})",
-       "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, gpus, instances, "
-       "max_instances, max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores"}}},
+       "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, container, gpus, "
+       "instances, max_instances, max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores"}}},
     {"AValueOfTheWrongTypeIsReportedWithItsMember",
      {{R"({"name": {}})", "doc: name: " + kText + "an object"},
       {R"({"tags": "a"})", "doc: tags: expected a list of texts, not a text"},

@@ -94,9 +94,6 @@ TEST(KeysTest, TheKeyTableHasEachKeyOnceWithADescription) {
     EXPECT_FALSE(key.text.empty()) << key.name;
     EXPECT_FALSE(key.text.ends_with('.')) << key.name;
     EXPECT_FALSE(ToString(key.type).empty());
-    if (key.effect == KeyEffect::kRefused) {
-      EXPECT_TRUE(key.default_value.empty() || key.default_value == "false") << key.name;
-    }
   }
 }
 
@@ -110,11 +107,10 @@ TEST(KeysTest, EveryRowOfTheKeyTableIsFoundByAKeyThatMatchesItsPattern) {
   }
 }
 
-TEST(KeysTest, EveryUnneededOrRefusedKeyHasAReason) {
+TEST(KeysTest, EveryUnneededKeyHasAReason) {
   for (const Key& key : AllKeys()) {
     EXPECT_FALSE(key.reason.ends_with('.')) << key.name;
-    const bool needs_reason = key.effect == KeyEffect::kNotNeeded || key.effect == KeyEffect::kRefused;
-    EXPECT_FALSE(needs_reason && key.reason.empty()) << key.name;
+    EXPECT_FALSE(key.effect == KeyEffect::kNotNeeded && key.reason.empty()) << key.name;
   }
 }
 

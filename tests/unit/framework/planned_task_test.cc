@@ -48,6 +48,15 @@ TEST_F(PlannedTaskTest, ATaskPlannedForThisMachineRunsASimpleCommandWithoutAShel
   EXPECT_THAT(Only({"h", environment, false}).argv, ElementsAre("/bin/bash", "-c", "sleep 1"));
 }
 
+TEST_F(PlannedTaskTest, ATaskInAContainerInheritsNothingOfTheNodeAndRunsByAShell) {
+  spec_.roles[0].command = "sleep 1";
+  spec_.roles[0].image = "train:1";
+  const PlannedProcess process = Only({"h", {"PATH=/usr/bin:/bin", "HOME=/home/ann"}, true});
+  EXPECT_THAT(process.argv, ElementsAre("/bin/bash", "-c", "sleep 1"));
+  EXPECT_THAT(process.environment, Not(Contains(StartsWith("PATH="))));
+  EXPECT_THAT(process.environment, Not(Contains(StartsWith("HOME="))));
+}
+
 TEST_F(PlannedTaskTest, TheSecondProcessOfATaskHasItsOwnLocalRankAndNoOutputFile) {
   spec_.framework = FrameworkKind::kPytorch;
   spec_.roles[0].processes = 2;

@@ -225,6 +225,9 @@ TEST(GpusTest, TheEnvironmentOfAContainerListsItsGpusAndSetsThePciBusOrder) {
 }
 
 TEST(GpusTest, AContainerWithoutGpusCannotSeeTheMachinesGpus) {
+  EXPECT_THAT(GpuEnvironment({1, 4}, true, {{0, "GPU-a"}, {4, "MIG-b"}}),
+              ElementsAre("CUDA_VISIBLE_DEVICES=1,MIG-b", "NVIDIA_VISIBLE_DEVICES=1,MIG-b",
+                          "CUDA_DEVICE_ORDER=PCI_BUS_ID"));
   EXPECT_THAT(GpuEnvironment({}, true), ElementsAre("CUDA_VISIBLE_DEVICES="));
   EXPECT_THAT(GpuEnvironment({}, false), IsEmpty());
 }

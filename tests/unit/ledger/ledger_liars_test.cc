@@ -339,6 +339,16 @@ TEST_F(MachineTest, NoMemoryAndNoGpusAreDetectedIfProcAndDevAreMissing) {
   EXPECT_THAT(Detected().gpus, IsEmpty());
 }
 
+TEST_F(MachineTest, GpusGetTheDriversNamesInTheOrderOfThePciBus) {
+  for (const char* device : {"nvidia0", "nvidia1", "nvidiactl"}) Write(StrCat("dev/", device), "");
+  Write("proc/driver/nvidia/gpus/0000:65:00.0/information", "Model: H100\nGPU UUID: \t GPU-bb\nDevice Minor: \t 0\n");
+  EXPECT_THAT(Detected().gpu_names, IsEmpty()) << "one of two is not listed";
+  Write("proc/driver/nvidia/gpus/0000:17:00.0/information", "Model: H100\nGPU UUID: \t GPU-aa\nDevice Minor: \t 1\n");
+  EXPECT_THAT(Detected().gpus, ElementsAre(0, 1));
+  EXPECT_EQ(Detected().gpu_names, (std::map<int, std::string>{{0, "GPU-aa"}, {1, "GPU-bb"}}));
+  EXPECT_FALSE(Detected().shows_gpu_names);
+}
+
 TEST_F(MachineTest, MoreThan100MbOfMemoryAreDetectedOnThisMachine) { EXPECT_GT(DetectMachine().memory_mb, 100); }
 
 Machine FromJson(std::string_view json, const Machine& detected = {}) {
@@ -353,6 +363,14 @@ TEST(MachineJsonTest, FieldsMissingInMachineJsonKeepTheDetectedValues) {
   EXPECT_EQ(FromJson(R"({"memory_mb":50})", detected), (Machine{50, 2, {0, 1}}));
   EXPECT_EQ(FromJson(R"({"gpus":[3,1,3],"rack":7})", detected), (Machine{100, 2, {1, 3}}));
   EXPECT_EQ(FromJson(R"({"gpus":[]})", detected), (Machine{100, 2, {}}));
+}
+
+TEST(MachineJsonTest, NamesOfGpusKeepTheirNumbersAndOtherNamesGetHigherOnes) {
+  const Machine detected = {.memory_mb = 100, .gpus = {0, 1}, .gpu_names = {{0, "GPU-aa"}, {1, "GPU-bb"}}};
+  const Machine machine = FromJson(R"({"gpus":["MIG-1","GPU-bb","MIG-2"]})", detected);
+  EXPECT_THAT(machine.gpus, ElementsAre(2, 1, 3));
+  EXPECT_EQ(machine.GpuNumber("MIG-2"), 3);
+  EXPECT_TRUE(machine.shows_gpu_names);
 }
 
 TEST(MachineJsonTest, UserLimitsCanBeSetForAllUsersOrForUsersByNameOrNumber) {
@@ -380,7 +398,8 @@ TEST(MachineJsonTest, InvalidMemoryAndGpuValuesAreRefusedAndTheErrorNamesTheFiel
   for (const char* json :
        {R"({"memory_mb":0})", R"({"memory_mb":-1})", R"({"memory_mb":"2g"})", R"({"memory_mb":1e99})"})
     EXPECT_THAT(MachineFromJson(json, {}).error().message, HasSubstr("memory_mb")) << json;
-  for (const char* json : {R"({"gpus":3})", R"({"gpus":[-1]})", R"({"gpus":["a"]})", R"({"gpus":[999999]})"})
+  for (const char* json : {R"({"gpus":3})", R"({"gpus":[-1]})", R"({"gpus":["a"]})", R"({"gpus":[999999]})",
+                           R"({"gpus":["GPU-a","GPU-a"]})", R"({"gpus":["GPU-a",1]})", R"({"gpus":[1,"GPU-a"]})"})
     EXPECT_THAT(MachineFromJson(json, {}).error().message, HasSubstr("gpus")) << json;
   for (const char* json : {"", "[", "null", "7", "\xff\xfe"}) EXPECT_FALSE(MachineFromJson(json, {}).ok()) << json;
 }

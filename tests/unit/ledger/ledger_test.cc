@@ -167,7 +167,7 @@ const TestRow kLedgers[] = {
     {"OnlyGpusInCudaVisibleDevicesOfTheSubmitterAreAssigned",
      {{"runs 1 1 held=2 | waits 2 1 gpus=1 among=2,3 | gets", "GPUs 3"},
       {"nobody | runs 1 1 held=2 | waits 2 1 gpus=2 among=2,3 | may | why",
-       "may not | waits for 2 GPUs of CUDA_VISIBLE_DEVICES=2,3: 1 of 2 is free"},
+       "may not | waits for 2 GPUs of those with the numbers 2,3: 1 of 2 is free"},
       {"waits 3 1 gpus=3 among=2,3 | ever 3", "never fits"}}},
     {"ANewJobQueuesBehindOneJobOfEachOtherUser",
      {{"waits 1 10 user=1 | waits 2 10 user=1 | waits 3 10 user=2 | waits 4 10 user=3 | before 4",
@@ -260,6 +260,42 @@ TEST(LedgerAskTest, AJobRequestsOnlyGpusInCudaVisibleDevicesOfTheSubmitter) {
   for (const std::string text : {"", "-1", "GPU-4f2a", "0,MIG-1", "1;2", "99999999999"})
     EXPECT_THAT(among({"CUDA_VISIBLE_DEVICES=" + text}), IsEmpty()) << text;
   EXPECT_THAT(among({"CUDA_VISIBLE_DEVICES=1", "TONY_JOB_ID=j"}), IsEmpty()) << "a keeper chose them, not a person";
+}
+
+Machine MachineWithNames() {
+  return {.memory_mb = 100, .gpus = {0, 1, 2}, .gpu_names = {{0, "GPU-4f2a"}, {1, "GPU-4f3b"}, {2, "MIG-77"}}};
+}
+
+TEST(LedgerAskTest, AGpuMayBeGivenByNumberByNameOrByTheBeginningOfItsName) {
+  const Machine machine = MachineWithNames();
+  EXPECT_EQ(machine.GpuNumber("1"), 1);
+  EXPECT_EQ(machine.GpuNumber("GPU-4f3b"), 1);
+  EXPECT_EQ(machine.GpuNumber("GPU-4f2"), 0);
+  EXPECT_EQ(machine.GpuNumber("MIG-77"), 2);
+  for (const char* text : {"", "GPU-", "GPU-4f", "GPU-9", "-1", "4f2a"}) EXPECT_EQ(machine.GpuNumber(text), std::nullopt);
+}
+
+TEST(LedgerAskTest, NamesInCudaVisibleDevicesOrInTheJobsKeyLimitItsGpus) {
+  JobSpec spec;
+  spec.roles = {Role("worker", 1, 1, 2)};
+  const std::vector<std::string> shell = {"CUDA_VISIBLE_DEVICES=GPU-4f2a,MIG-77"};
+  EXPECT_THAT(AskOf(spec, shell, MachineWithNames()).gpus_among, ElementsAre(0, 2));
+  spec.gpu_devices = {"GPU-4f3b", "2"};
+  EXPECT_THAT(AskOf(spec, shell, MachineWithNames()).gpus_among, ElementsAre(1, 2)) << "the key goes before the shell";
+  EXPECT_TRUE(CheckEverFits(spec, MachineWithNames(), 0).ok());
+  spec.gpu_devices = {"GPU-4f3b"};
+  ExpectError(CheckEverFits(spec, MachineWithNames(), 0), ErrorCode::kInvalid,
+              "the job requests 2 GPUs (1 task: worker 1 x 2), and tony.local.gpu-devices allows 1; lower "
+              "tony.worker.gpus");
+  spec.gpu_devices = {"GPU-gone"};
+  ExpectError(CheckEverFits(spec, MachineWithNames(), 0), ErrorCode::kInvalid,
+              "tony.local.gpu-devices: \"GPU-gone\" is not a GPU that jobs may have here: 0 GPU-4f2a, 1 GPU-4f3b, 2 "
+              "MIG-77");
+  EXPECT_THAT(AskOf(spec, {}, MachineWithNames()).gpus_among, ElementsAre(kNoSuchGpu)) << "the job waits";
+  spec.roles = {Role("worker", 1, 1, 0)};
+  spec.gpu_devices = {"0"};
+  ExpectError(CheckEverFits(spec, MachineWithNames(), 0), ErrorCode::kInvalid,
+              "tony.local.gpu-devices: no task requests a GPU; set tony.worker.gpus");
 }
 
 Status CheckAsk(const std::vector<RoleSpec>& roles, const Machine& machine, int64_t user = 0) {

@@ -182,8 +182,9 @@ const TestRow kKeyChecks[] = {
        "tony.docker.worker.image=image",
        "quiet"},
       {"tony.application.stop-on-failure-jobtypes=worker,ps", "quiet"}}},
-    {"DockerEnabledIsRefusedIfTrueAndAcceptedIfFalse",
-     {{"tony.docker.enabled=true", "refused ^not supported yet: "}, {"tony.docker.enabled={ |false}", "quiet"}}},
+    {"DockerWithoutAnImageIsRefusedBecauseTheTasksWouldRunWithoutIt",
+     {{"tony.docker.enabled=true", "refused ^no role has an image; set tony.docker.containers.image or "},
+      {"tony.docker.enabled={ |false}", "quiet"}}},
     {"AnErrorAboutAnInvalidValueIsFollowedByWarningsAboutUnknownKeys",
      {{"tony.worker.vcores=none | tony.worker.memroy=1g",
        "refused expected a whole number from 1 to 1000000\nwarning: tony.worker.memroy (from -conf): unknown key, "

@@ -583,6 +583,28 @@ TEST(ExecutorContextTest, SecretsAreNotInTheCommandOrEnvironmentThatTheNodeShows
   EXPECT_THAT(shown, HasSubstr("\nTONY_JOB_ID=application_1700000000000_0001"));
 }
 
+// The names are those of Hadoop's page "Launching Applications Using Docker Containers". LinkedIn's TonY set the first
+// three, the other ones came from its users' -container_env.
+TEST(ExecutorContextTest, AnImageAndItsMountsBecomeTheDocumentedVariablesOfTheNode) {
+  ExecutorInputs job = Job();
+  job.environment.clear();
+  job.spec.container_env = {{"YARN_CONTAINER_RUNTIME_DOCKER_CONTAINER_NETWORK", "host"},
+                            {"YARN_CONTAINER_RUNTIME_DOCKER_RUN_OVERRIDE_DISABLE", "true"},
+                            {"OTHER", "x"}};
+  job.spec.mounts = "/etc/passwd:/etc/passwd:ro,{{data}}:/$data:rw";
+  job.spec.roles[1].image = "registry.example.org:5000/train:1";
+  const std::map<std::string, std::string> without = {
+      {"TONY_JOB_ID", "application_1700000000000_0001"},
+      {"YARN_CONTAINER_RUNTIME_DOCKER_CONTAINER_NETWORK", "host"},
+      {"YARN_CONTAINER_RUNTIME_DOCKER_RUN_OVERRIDE_DISABLE", "true"}};
+  std::map<std::string, std::string> with = without;
+  with["YARN_CONTAINER_RUNTIME_TYPE"] = "docker";
+  with["YARN_CONTAINER_RUNTIME_DOCKER_IMAGE"] = "registry.example.org:5000/train:1";
+  with["YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS"] = "/etc/passwd:/etc/passwd:ro,{{data}}:/$data:rw";
+  EXPECT_EQ(ContextOf(job).environment, with);
+  EXPECT_EQ(MakeExecutorContext(job, {.attempt = {{"ps", 0}, 1}})->environment, without) << "a role without an image";
+}
+
 TEST(ExecutorContextTest, TheContainerCommandStartsTheExecutorAndRedirectsItsLogs) {
   EXPECT_EQ(ContextOf(Job()).command,
             "exec ./tony-executor --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log' 2>>'<LOG_DIR>/stderr'");
@@ -620,12 +642,18 @@ TEST(MasterContextTest, TheMasterIsStartedThroughTheDynamicLoaderOfItsUploadedBu
   master.staged = {{.name = "conf", .path = "/home/eve/.tony/staged/ee"}};
   master.files = {{"tony-am", At("/staged/bundle.tar.gz")}, {"ee", At("/staged/ee")}};
   master.environment = {{"NAME", "a\"b"}};
+  master.runtime = RuntimeVariables({.mounts = "/a:/b:ro"}, "master:1");
   const auto context = Must(MakeMasterContext(master));
   EXPECT_EQ(context.command,
             "exec ./tony-am/loader --library-path ./tony-am/lib ./tony-am/bin/tony-yarn-am '/user/eve/.tony/jobs/x' "
             R"('it'\\''s \$5' 1>'<LOG_DIR>/am.log' 2>>'<LOG_DIR>/stderr')");
   EXPECT_THAT(NamesOf(context), ElementsAre("conf", "tony-am"));
-  EXPECT_EQ(context.environment.at("NAME"), "a\\\"b");
+  EXPECT_EQ(context.environment, (std::map<std::string, std::string>{
+                                     {"NAME", "a\\\"b"},
+                                     {"TONY_JOB_ID", "application_1_0001"},
+                                     {"YARN_CONTAINER_RUNTIME_DOCKER_IMAGE", "master:1"},
+                                     {"YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS", "/a:/b:ro"},
+                                     {"YARN_CONTAINER_RUNTIME_TYPE", "docker"}}));
   EXPECT_THAT(Shown(context), Not(HasSubstr("PEM")));
   const auto launch = Must(MasterLaunchIn(*hadoop::DecodeCredentials(EncodeCredentials(context.credentials))));
   EXPECT_EQ(launch.job, master.job);

@@ -135,9 +135,9 @@ class RenderTest(DagCase):
 
         text, want = "{{ run_id }}-{{ params.epochs }}", "run-7-3"
         nested = {"spec": {"a": {"b": [text]}}, "properties": {"tony.a": text}, "tasks": {"w": {"command": text}},
-                  "tags": [text], "env": {"A": text}, "conf": {"tony.b": text}, "files": [text]}  # fmt: skip
+                  "tags": [text], "mounts": [text], "env": {"A": text}, "conf": {"tony.b": text}, "files": [text]}  # fmt: skip
         texts = ["name", "framework", "executes", "task_params", "src_dir", "python_venv", "python_binary_path",
-                 "directory", "proxy_user", "request_id"]  # fmt: skip
+                 "container", "directory", "proxy_user", "request_id"]  # fmt: skip
         self.assertEqual(sorted(TonyOperator.template_fields), sorted([*nested, *texts]))
         given = {name: nested.get(name, text) for name in TonyOperator.template_fields}
         task = self.rendered(self.operator(**given))

@@ -75,7 +75,7 @@ class SuccessTest(QuickCase):
             "spec": {"framework": "jax", "name": "m"}, "properties": {"tony.worker.instances": 2}, "name": "n",
             "framework": "pytorch", "tags": ["a", "b"], "tasks": {"worker": {"instances": 4, "memory": "8g"}},
             "executes": "e.py", "task_params": "--x 1", "src_dir": "src", "python_venv": "venv.zip",
-            "python_binary_path": "bin/python", "env": {"A": "b"}, "conf": {"tony.x": "y"},
+            "python_binary_path": "bin/python", "container": "train:1", "mounts": ["/a:/b"], "env": {"A": "b"}, "conf": {"tony.x": "y"},
         }  # fmt: skip
         self.run_operator(**given, files=["r.txt"])
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), {**given, "resources": ["r.txt"]})
