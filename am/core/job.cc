@@ -200,7 +200,8 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
   status.claim = ownership_.claim();
   status.watcher = ownership_.watcher();
   if (!verdict_) status.planned_kill = ownership_.NextPlanned();
-  status.tensorboard_url = TensorBoardUrl();
+  status.tensorboard_url = UrlOf(kTensorBoardPort);
+  status.notebook_url = UrlOf(kNotebookRole);
   status.restarts = restarts_.shown();
   status.restart_count = static_cast<int>(restarts_.past().size());
   status.tolerated_failures = static_cast<int>(results_.tolerated().size());
@@ -238,10 +239,10 @@ std::string Job::WhatWaits(const RoleSpec& role, const Task& task) const {
   return Join(names, ", ");
 }
 
-// Returns the address of the TensorBoard role; empty if no such role runs. A TensorBoard that the chief may serve is
-// not included, because the AM does not know whether the chief serves one.
-std::string Job::TensorBoardUrl() const {
-  const TaskId id{std::string(kTensorBoardPort), 0};
+// Returns the address that the first task of a role serves; empty if no such task runs. A TensorBoard that the chief may
+// serve is not included, because the AM does not know whether the chief serves one.
+std::string Job::UrlOf(std::string_view role) const {
+  const TaskId id{std::string(role), 0};
   const auto task = tasks_.all().find(id);
   if (task == tasks_.all().end()) return {};
   const Attempt* attempt = task->second.newest();

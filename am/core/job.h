@@ -316,7 +316,7 @@ class Job {
   bool MayReport(const Attempt& attempt) const;
   CheckpointStatus SnapshotOfCheckpoints() const;
   std::string WhatWaits(const RoleSpec& role, const Task& task) const;
-  std::string TensorBoardUrl() const;
+  std::string UrlOf(std::string_view role) const;
   void CheckState() const;
   void CheckNewest(const Attempt& attempt) const;
 

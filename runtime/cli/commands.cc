@@ -100,7 +100,7 @@ Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
   if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
   TRY_ASSIGN(const auto owner, SwitchToHomeOwner());
-  if (owner && (command.verb.name == "submit" || command.verb.name == "run"))
+  if (owner && (command.verb.name == "submit" || command.verb.name == "run" || command.verb.name == "notebook"))
     Say(StrCat("tony: warning: TonY's home folder belongs to ", *owner,
                "; the job will run as this user, but with root's environment variables"));
   return Ok();
@@ -118,7 +118,7 @@ int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   const int exit = result.ok() ? *result : Fail(result.error(), line->Has("json"));
   const int of_answer = ExitAfterOutput(exit);
   // For these verbs the exit code reports the result of the job, even if the output could not be written.
-  static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch", "reproduce", "shell"};
+  static constexpr std::string_view kOfJob[] = {"submit", "run", "notebook", "wait", "watch", "reproduce", "shell"};
   return std::ranges::count(kOfJob, command.verb.name) > 0 ? exit : of_answer;
 }
 
@@ -181,6 +181,25 @@ std::vector<Verb> Verbs() {
                 kLogs,
                 kQuiet,
                 kJson}),
+      MakeVerb(RunNotebook, "notebook", "", 0, 0,
+               "run Jupyter as a job of one task, print its address, and wait for its end; Ctrl-C kills the job. "
+               "On YARN, a port of this machine leads to the task's node while the command runs",
+               With(SpecOptions(),
+                    {{"memory", kValue, "SIZE", "memory of the task, with all kernels, default 2g"},
+                     {"cpus", kValue, "N", "cores of the task"},
+                     {"gpus", kValue, "N", "GPUs of the task"},
+                     {"name", kValue, "NAME", "name of the job, default notebook"},
+                     {"idle", kValue, "TIME",
+                      "end a kernel in which nothing has run for TIME, and the job when no kernel is left and no "
+                      "page was used for TIME: 30s, 10m, 2h; default 1h; 0: never"},
+                     {"dir", kValue, "PATH",
+                      "folder that Jupyter shows, on the machine of the task; default: this folder, and on YARN or "
+                      "with -src_dir the task's own folder, which is removed with the job"},
+                     {"port", kValue, "PORT", "port of this machine at which the notebook can be reached"},
+                     {"attach", kValue, "JOB", "print the address of a running notebook; Ctrl-C leaves it running"},
+                     {"detach", kFlag, "", "do not wait for the end; the job continues without this command"},
+                     kLogs,
+                     kQuiet})),
       MakeVerb(RunPlan, "plan", "[SPEC_FILE|-]", 0, 1, "print the job that submit would run, and start nothing",
                With(SpecOptions(),
                     {{"explain", kFlag, "", "print each value of the job and its origin instead"},

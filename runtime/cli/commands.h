@@ -11,6 +11,7 @@ namespace tony {
 Result<int> RunSubmit(const CommandLine& line);
 Result<int> RunInit(const CommandLine& line);
 Result<int> RunRun(const CommandLine& line);
+Result<int> RunNotebook(const CommandLine& line);
 Result<int> RunPlan(const CommandLine& line);
 Result<int> RunStatus(const CommandLine& line);
 Result<int> RunList(const CommandLine& line);

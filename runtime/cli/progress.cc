@@ -242,6 +242,9 @@ std::string JobText(const KnownStatus& known, const JobRecords& records, Instant
   text += tags;
   if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
   if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
+  if (!status.notebook_url.empty())
+    text += StrCat("  notebook: ", status.notebook_url, ", with its token: tony notebook --attach ", status.job.value,
+                   "\n");
   if (status.tokens_until) text += TokensText(status, now);
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  degraded: ", status.trouble, "\n");

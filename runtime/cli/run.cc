@@ -5,6 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/options.h"
 
 namespace tony {
 namespace {
@@ -27,7 +28,8 @@ constexpr Meaning kMeanings[] = {
     {"nproc-per-node", "tony.worker.nproc-per-node", ""},
 };
 
-// Returns the word quoted, so that a shell reads it unchanged.
+}  // namespace
+
 std::string ShellWord(const std::string& word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -35,6 +37,8 @@ std::string ShellWord(const std::string& word) {
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
+
+namespace {
 
 // Returns the command for a shell. A single word is already a command line, such as 'echo $RANK'; several words are
 // quoted.

@@ -1,5 +1,7 @@
 // `tony submit`: turns properties into a spec and the spec into a job (client/submit_job.h), and watches the job. These
 // are the client's steps in the life of a job (README.md).
+#include "runtime/cli/submit.h"
+
 #include <unistd.h>
 
 #include <map>
@@ -29,6 +31,7 @@ struct SubmitShow {
   bool detach = false;
   bool logs = false;  // show tasks' output, no table
   CommandLine line;
+  std::string_view next;  // SubmitExtras::next
 };
 
 // Prints the job's id as soon as the job is recorded. With --json the id goes to standard error, because the JSON
@@ -59,7 +62,9 @@ void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
   if (show.json || !IsTerminal(STDERR_FILENO)) return;  // scripts need no page
   if (const std::string page = PageOf(records); !page.empty()) Say(StrCat("page: ", page));
   const std::string& job = records.job().value;
-  SuggestNext(show.line, {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)});
+  std::vector<std::string> next = {StrCat("logs ", job, " -f"), StrCat("status ", job), StrCat("kill ", job)};
+  if (!show.next.empty()) next.insert(next.begin(), StrCat(show.next, " ", job));
+  SuggestNext(show.line, next);
 }
 
 // JSON values by field name, to be added to the document.
@@ -80,10 +85,13 @@ int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitSho
 // Waits for the end of the job. A signal kills the job. If the submit has a request id, the signal kills the job only
 // while `kill_as` is the job's owner.
 Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
-                       const SubmitShow& show, const OwnerToken& kill_as, const MoreFields& fields) {
-  const auto view = show.json || show.logs ? nullptr : LiveView::Make(loop, records);
-  const WatchOptions options = {
-      .kill_on_signal = true, .kill_as = kill_as, .patience = kKeeperPatience, .on_status = SayChanges()};
+                       const SubmitShow& show, const OwnerToken& kill_as, const MoreFields& fields,
+                       const StatusSink& on_status) {
+  const auto view = show.json || show.logs || on_status ? nullptr : LiveView::Make(loop, records);
+  const WatchOptions options = {.kill_on_signal = true,
+                                .kill_as = kill_as,
+                                .patience = kKeeperPatience,
+                                .on_status = on_status ? on_status : SayChanges()};
   std::optional<LogsWhileWaiting> logs;
   if (show.logs) logs.emplace(records, show.json ? STDERR_FILENO : STDOUT_FILENO);
   TRY_ASSIGN(const Watched watched, view ? view->Watch(interrupts, records, launcher, options)
@@ -112,17 +120,29 @@ std::string Names(const SubmitOrder& order, const JobId& job) {
 }  // namespace
 
 Result<int> RunSubmit(const CommandLine& line) {
-  const SubmitShow show = {line.Has("json"), line.Has("detach"), line.Has("logs"), line};
-  if (show.logs && show.detach)
-    return Error{ErrorCode::kUsage, "--logs cannot be used with --detach; use tony logs -f"};
-  TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
+  TRY(CheckSubmitShow(line));
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
+  return SubmitAndWait(line, std::move(parsed));
+}
+
+Status CheckSubmitShow(const CommandLine& line) {
+  if (!line.Has("logs") || !line.Has("detach")) return Ok();
+  return Error{ErrorCode::kUsage, "--logs cannot be used with --detach; use tony logs -f"};
+}
+
+Result<int> SubmitAndWait(const CommandLine& line, ParsedJobSpec parsed, const SubmitExtras& extras) {
+  const SubmitShow show = {line.Has("json"), line.Has("detach"), line.Has("logs"), line, extras.next};
+  TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
   TRY_ASSIGN(const CheckedJob checked, backend->Check(parsed, CheckFor::kSubmit));
   for (const std::string& note : checked.notes) Say(StrCat("tony: ", note));
 
   EventLoop loop;
+  StatusSink on_status;
+  if (extras.on_status && !show.detach) {
+    TRY_ASSIGN(on_status, extras.on_status(loop));
+  }
   const auto launcher = backend->MakeLauncher(loop);
   // From here on a signal stops the submit or kills the job, so a submitted job is never left without an AM.
   Interrupts interrupts(loop);
@@ -157,8 +177,8 @@ Result<int> RunSubmit(const CommandLine& line) {
     TRY_ASSIGN(const JobStatus status, StoredStatus(records));
     return ReportAdopted(records, status, show, fields);
   }
-  return WatchToEnd(loop, interrupts, records, *launcher, show, is_requested ? order.claim.owner : OwnerToken(),
-                    fields);
+  return WatchToEnd(loop, interrupts, records, *launcher, show, is_requested ? order.claim.owner : OwnerToken(), fields,
+                    on_status);
 }
 
 }  // namespace tony

@@ -172,15 +172,6 @@ Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const P
   return file;
 }
 
-std::optional<ConfigFile> SiteFile() {
-  const char* folder = std::getenv("TONY_CONF_DIR");
-  if (!folder || !*folder) folder = kUsualSiteFolder;
-  const auto path = std::filesystem::path(ExpandTilde(folder)) / "tony-site.xml";
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
-  return ConfigFile{"site file", path.string(), path};
-}
-
 // Returns the submit flags of a job file. If they contain a -conf_file, that file replaces the tony.* properties in
 // `properties`.
 Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
@@ -227,6 +218,14 @@ Result<std::string> NoRemoteFile(const std::string&) {
   return Error{ErrorCode::kInvalid, "this command can read only files on this machine"};
 }
 
+std::optional<std::filesystem::path> SiteFile() {
+  const char* folder = std::getenv("TONY_CONF_DIR");
+  if (!folder || !*folder) folder = kUsualSiteFolder;
+  auto path = std::filesystem::path(ExpandTilde(folder)) / "tony-site.xml";
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored) ? std::optional(std::move(path)) : std::nullopt;
+}
+
 Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory,
                                   const ReadRemoteFile& read_remote) {
   const Places places{directory, read_remote};
@@ -244,7 +243,7 @@ Result<Properties> LoadProperties(const SubmitOptions& options, const std::files
   if (user.document) secrets.merge(user.document->secrets);
   properties.SetSecrets(std::move(secrets));
   if (const auto site = SiteFile()) {
-    TRY_ASSIGN(const LoadedFile loaded, Load(*site));
+    TRY_ASSIGN(const LoadedFile loaded, Load({"site file", site->string(), *site}));
     properties.Merge(loaded.properties);
   }
   flags = user.document

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,6 +88,9 @@ struct SubmitOptions {
   // the job inherits it. Negative: none.
   int secrets_fd = -1;
 };
+
+// Returns the administrator's tony-site.xml; nullopt if this machine has none.
+std::optional<std::filesystem::path> SiteFile();
 
 // Returns the content of a file that a URI names, e.g. "hdfs://nn:8020/jobs/tony.xml". Errors do not name the file.
 using ReadRemoteFile = std::function<Result<std::string>(const std::string& source)>;

@@ -235,7 +235,8 @@ bool ServesTensorBoard(const JobSpec& spec, const TaskId& task) {
 
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task) {
   std::vector<std::string> names = NamesOf(task, spec, FrameworkOf(spec).port_names);
-  if (ServesTensorBoard(spec, task)) names.emplace_back(kTensorBoardPort);
+  if (ServesTensorBoard(spec, task) || task == TaskId{std::string(kNotebookRole), 0})
+    names.emplace_back(kTensorBoardPort);
   return names;
 }
 

@@ -41,6 +41,12 @@ bool BindsPortExclusively(const JobSpec& spec, const TaskId& task);
 inline constexpr std::string_view kTensorBoardPort = "tensorboard";
 bool ServesTensorBoard(const JobSpec& spec, const TaskId& task);
 
+// The role of a notebook server (`tony notebook`). Its first task finds the port to listen at in TB_PORT, too, as in
+// LinkedIn's TonY.
+inline constexpr std::string_view kNotebookRole = "notebook";
+// The secret variable with the token that protects the server.
+inline constexpr char kNotebookToken[] = "JUPYTER_TOKEN";
+
 // Returns the names of the task's ports in addition to its main port, including TensorBoard's port and those of its
 // single processes. The result has at most kMostNamedPorts names, and IsPortName() holds for each of them.
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);

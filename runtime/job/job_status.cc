@@ -117,6 +117,7 @@ void Fields(auto& io, Is<JobStatus> auto& status) {
   }
   io.IfSet("tracking_url", status.tracking_url);
   io.IfSet("tensorboard_url", status.tensorboard_url);
+  io.IfSet("notebook_url", status.notebook_url);
   io.IfSet("tokens_until", status.tokens_until, kIso);
   io.IfSet("tokens_issued", status.tokens_issued, kIso);
   io.IfSet("tokens_overdue", status.tokens_are_overdue);

@@ -109,14 +109,16 @@ struct JobStatus {
   std::string tracking_url;
   // The address of the job's TensorBoard sidecar; empty while no TensorBoard runs.
   std::string tensorboard_url;
+  // The address of the job's notebook server, without its token; empty while none runs.
+  std::string notebook_url;
 };
 
 // Writes {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}. Times are in ISO 8601. A task's "usage" (outcome.h) stands
 // next to its "outcome". The following members are written only if they have a value: "request_id", "submission",
 // "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}, "tracking_url", "tensorboard_url",
-// "tokens_until", "tokens_issued", "tokens_overdue", "tags", "tolerated_failures" and "checkpoint":{"directory",
-// "resumed_from":{"path","step","writer","job"},"unknown"}.
+// "notebook_url", "tokens_until", "tokens_issued", "tokens_overdue", "tags", "tolerated_failures" and
+// "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"}.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

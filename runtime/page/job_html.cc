@@ -48,6 +48,10 @@ std::string Header(const JobView& view) {
   if (status.epoch.value > 1) html += Fact("Application masters", StrCat(status.epoch.value));
   if (status.generation.value > 1) html += Fact("Generation", StrCat(status.generation.value));
   if (!status.tensorboard_url.empty()) html += Fact("TensorBoard", Link(status.tensorboard_url, "open"));
+  if (!status.notebook_url.empty()) {
+    const std::string attach = Element("code", StrCat("tony notebook --attach ", status.job.value));
+    html += Fact("Notebook", StrCat(Link(status.notebook_url, status.notebook_url), ", opened by ", attach));
+  }
   if (!status.request.value.empty()) html += Fact("Request", Element("code", status.request.value));
   return StrCat(html, "</dl>\n", Progress(status), "</header>\n");
 }

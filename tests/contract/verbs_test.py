@@ -269,7 +269,8 @@ class VerbsTest(ContractCase):
         """Returns the verbs that answer programs. The others answer people and their shells, or print a program's output."""
         lines = self.box.run("help").raw.decode().split("\n")
         named = [match[1] for line in lines if (match := re.match(r"  ([a-z-]+) ", line))]
-        return [verb for verb in named if verb not in ("help", "completion", "complete", "reproduce", "shell")]
+        return [verb for verb in named
+                if verb not in ("help", "completion", "complete", "notebook", "reproduce", "shell")]
 
     def test_every_verb_of_the_help_has_a_schema_a_row_of_the_manual_and_a_test(self):
         classes = (VerbsTest, engine_test.EngineTest)

@@ -170,6 +170,7 @@ class JobStatus:
     planned_kill: PlannedKill | None = None
     tracking_url: str | None = None
     tensorboard_url: str | None = None
+    notebook_url: str | None = None
     tokens_until: Time | None = None
     tokens_issued: Time | None = None
     tokens_overdue: bool | None = None

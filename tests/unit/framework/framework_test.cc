@@ -74,6 +74,13 @@ TEST(FrameworkTest, OnlyTheStagedFrameworkAssignsNamedPortsToTrainingTasks) {
   for (const std::string& name : PortNames(staged, {"driver", 0})) EXPECT_TRUE(IsPortName(name)) << name;
 }
 
+TEST(FrameworkTest, TheFirstTaskOfARoleNotebookHasAPort) {
+  const JobSpec spec = Spec(kStandalone, {Role("notebook", 2), Role("tensorboard", 1, kSidecar)});
+  EXPECT_EQ(PortNames(spec, {"notebook", 0}), (std::vector<std::string>{"tensorboard"}));
+  EXPECT_TRUE(PortNames(spec, {"notebook", 1}).empty());
+  EXPECT_EQ(PortNames(spec, {"tensorboard", 0}), (std::vector<std::string>{"tensorboard"}));
+}
+
 TEST(FrameworkTest, AtMostOneTaskHasATensorBoardPort) {
   const auto servers = [](const JobSpec& spec) {
     std::vector<std::string> found;

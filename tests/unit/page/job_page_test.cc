@@ -63,6 +63,12 @@ TEST_F(JobPageTest, TheTensorBoardPageRedirectsToTensorBoardsAddress) {
   EXPECT_THAT(answer, HasSubstr("Refresh: 0; url=http://node-7:6006/\r\n"));
 }
 
+TEST_F(JobPageTest, ThePageNamesTheNotebookAndTheCommandThatOpensIt) {
+  status.notebook_url = "http://node-7:23711/";
+  EXPECT_THAT(Get("/t/"), AllOf(HasSubstr("href=\"http://node-7:23711/\""),
+                                HasSubstr("<code>tony notebook --attach " + status.job.value + "</code>")));
+}
+
 TEST_F(JobPageTest, TheTensorBoardPageRefreshesUntilTensorBoardRuns) {
   const std::string answer = Get("/t/tensorboard");
   EXPECT_THAT(answer, HasSubstr("Refresh: 2\r\n"));
