@@ -13,7 +13,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
-#include "runtime/job/mounts.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/os/files.h"
 #include "runtime/os/podman.h"
 

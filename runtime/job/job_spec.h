@@ -134,6 +134,16 @@ struct FileSpec {
   bool archive = false;
   bool operator==(const FileSpec&) const = default;
 };
+// A folder of the machine that a container sees.
+struct Mount {
+  std::string source, target;  // absolute paths
+  bool read_only = false;
+  bool operator==(const Mount&) const = default;
+};
+
+// Parses SOURCE:TARGET[:ro|rw], separated by commas. The error says what was expected.
+Result<std::vector<Mount>> ParseMounts(std::string_view text);
+
 // Returns whether the name is one component of a path, as the name of a file must be.
 bool IsFileName(std::string_view name);
 // Returns whether the executor or the program writes a file of this name into a task's folder. If the user linked a

@@ -12,7 +12,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/environment.h"
-#include "runtime/job/mounts.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/keeper/container_cgroup.h"
 #include "runtime/ledger/ledger_folder.h"
 #include "runtime/ledger/ledger_reservation.h"

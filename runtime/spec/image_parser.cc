@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/mounts.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/spec/parser_parts.h"
 
 namespace tony {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/mounts.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
