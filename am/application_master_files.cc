@@ -75,7 +75,8 @@ void ApplicationMaster::TakeKills(const Result<std::vector<RecordedKill>>& kills
   if (!kills.ok()) return LogWarn(kills.error().message);
   for (const auto& [name, request] : *kills) {
     if (!seen_kills_.insert(name).second) continue;
-    const KillRequest mine = WithDueByReader(loop_.Now(), request);
+    KillRequest mine = WithDueByReader(loop_.Now(), request);
+    mine.record = name;
     const bool taken = job_.AnswerTo(mine, loop_.Now()) == KillAnswer::kTaken;
     LogInfo(StrCat("read a kill request by ", RequesterOf(request), ": ", request.reason));
     Observe(KillRequested{mine}, [this, taken, name = name](const std::optional<Refusal>&) {

@@ -5,34 +5,40 @@
 namespace tony::executor {
 
 void LeaseSight::Read(const std::optional<SeenLease>& record, Instant now) {
+  if (refusal_ && record && record->epoch > refusal_->epoch) {
+    alive_->until = refusal_->until;
+    refusal_.reset();
+  }
   const bool is_first = !record_ && alive_;
   if (record && record != record_ && !is_first) {
     // An AM that is not the leader does not renew its record, so it has become the leader again.
-    if (refused_) alive_.reset();
+    if (refusal_) alive_.reset();
     Sign(now);
   }
   record_ = record;
   looked_ = now;
-  refused_ = false;
+  refusal_.reset();
 }
 
 void LeaseSight::Unreadable(Instant now) {
   Sign(now);
   looked_ = now;
-  refused_ = false;
+  refusal_.reset();
 }
 
 void LeaseSight::MarkNotLeader(Epoch epoch, Instant now) {
   if (record_ && record_->epoch > epoch) return;
-  if (alive_) alive_->until = std::min(alive_->until, now);
-  refused_ = true;
+  if (!alive_) return;
+  const Instant until = refusal_ ? refusal_->until : alive_->until;
+  refusal_ = Refusal{std::max(epoch, refusal_ ? refusal_->epoch : epoch), until};
+  alive_->until = std::min(alive_->until, now);
 }
 
 void LeaseSight::Heard(Instant when, Instant now) {
   alive_ = Alive{when, now + record_fresh_};
   record_.reset();
   looked_ = now;
-  refused_ = false;
+  refusal_.reset();
 }
 
 void LeaseSight::Sign(Instant now) {

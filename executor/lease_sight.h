@@ -32,8 +32,9 @@ class LeaseSight {
 
   void Read(const std::optional<SeenLease>& record, Instant now);  // nullopt: no AM has started yet
   void Unreadable(Instant now);
-  // Records that the AM of this epoch has answered that it is not the leader. That AM counts as dead from now on. If the
-  // record is that of a later AM, the answer says nothing about the later AM.
+  // Records that the AM of this epoch has answered that it is not the leader. That AM counts as dead from now on. The
+  // answer says nothing about a later AM, also if the record of that AM is read only after the answer. That AM may have
+  // been the leader all the time, and counts the silence of this executor.
   void MarkNotLeader(Epoch epoch, Instant now);
   // Records that the link to an AM is lost now. `when` is the sending time of the newest call that the AM answered.
   void Heard(Instant when, Instant now);
@@ -52,8 +53,12 @@ class LeaseSight {
   Duration record_fresh_;
   // The time of the last check. A gap between checks does not prove that the AM was dead meanwhile.
   Instant looked_{};
-  // True if an AM has answered since the last check that it is not the leader.
-  bool refused_ = false;
+  struct Refusal {
+    Epoch epoch;
+    Instant until;  // Alive::until before the refusal
+  };
+  // Set if an AM has answered since the last check that it is not the leader.
+  std::optional<Refusal> refusal_;
   // The record as last read. Not set after Heard().
   std::optional<SeenLease> record_;
   std::optional<Alive> alive_;

@@ -102,6 +102,8 @@ Decided Job::OnStarted(const AmStarted& seen, Instant now) {
 
 KillAnswer Job::AnswerTo(const KillRequest& request, Instant now) const {
   if (Ended()) return KillAnswer::kEnded;
+  // An earlier AM planned this kill, and died before it could remove the record. The plan decides, or has become void.
+  if (ownership_.WasPlanned(request)) return KillAnswer::kFenced;
   return ownership_.Judge(request, now);
 }
 

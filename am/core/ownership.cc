@@ -45,15 +45,21 @@ KillAnswer Ownership::Judge(const KillRequest& request, Instant now) const {
 // The condition of a kill names the owner, the watcher, both or neither. Only the earliest kill with each condition is
 // kept, so never more than four kills are planned.
 std::vector<DecisionBody> Ownership::DecidePlan(const KillRequest& request) const {
+  const KillPlanned planned{newest_plan_ + 1, request};
   std::vector<DecisionBody> decisions;
   for (const auto& [number, plan] : plans_) {
     if (!SameCondition(plan, request)) continue;
+    // The journal notes the record of this kill, too, so that no later AM plans the kill.
+    if (plan.due <= request.due && !request.record.empty())
+      return {planned, KillVoided{planned.number, "an earlier kill is planned"}};
     if (plan.due <= request.due) return {};
     decisions.push_back(KillVoided{number, "an earlier kill was requested"});
   }
-  decisions.push_back(KillPlanned{newest_plan_ + 1, request});
+  decisions.push_back(planned);
   return decisions;
 }
+
+bool Ownership::WasPlanned(const KillRequest& request) const { return planned_records_.contains(request.record); }
 
 void Ownership::RestartWatchTimeout(Instant now) {
   last_look_ = now;
@@ -100,6 +106,7 @@ Status Ownership::Apply(const KillPlanned& d) {
   if (d.number != newest_plan_ + 1) return Misfit(StrCat("kill ", d.number, " is planned after kill ", newest_plan_));
   newest_plan_ = d.number;
   plans_[d.number] = d.request;
+  if (!d.request.record.empty()) planned_records_.insert(d.request.record);
   return Ok();
 }
 

@@ -11,6 +11,8 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/job/claim.h"
@@ -27,6 +29,8 @@ class Ownership {
   KillAnswer Judge(const KillRequest& request, Instant now) const;
   // Returns the decisions that plan a kill which is not due yet.
   std::vector<DecisionBody> DecidePlan(const KillRequest& request) const;
+  // Returns whether a kill was planned for the record of this request. A void plan counts, too.
+  bool WasPlanned(const KillRequest& request) const;
   // Returns the planned kill that is due first; nullopt if it is not due yet or not allowed.
   std::optional<KillRequest> DueKill(Instant now) const;
   bool IsAbandoned(Instant now) const;
@@ -60,6 +64,7 @@ class Ownership {
   WatcherToken watcher_;
   std::map<int, KillRequest> plans_;  // planned kills by number
   int newest_plan_ = 0;
+  std::set<std::string> planned_records_;
   // The time of the last client activity. Not journalled.
   std::optional<Instant> last_look_;
   // The time before which no planned kill takes effect. Not journalled.

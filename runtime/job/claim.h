@@ -45,6 +45,8 @@ struct KillRequest {
   // that user's rights. The requester cannot choose this name: it comes from the connection or from the owner of the
   // request's file.
   std::string asker;
+  // The name of the request's record, which its reader sets. Empty: the request came in a call.
+  std::string record;
   bool IsPlain() const {
     return if_owner.value.empty() && if_watcher.value.empty() && due == Instant{} && delay <= Duration(0);
   }

@@ -105,6 +105,7 @@ void Fields(auto& io, Is<KillPlanned> auto& d) {
   io.Field("if_watcher", d.request.if_watcher);
   io.Field("due", d.request.due);
   io.IfSet("asker", d.request.asker);
+  io.IfSet("record", d.request.record);
 }
 void Fields(auto& io, Is<KillVoided> auto& d) {
   io.Field("plan", d.number, kCounted);

@@ -37,7 +37,7 @@ std::string ToString(const Event& event) {
       Overloaded{
           [](const AmBegan& e) { return Am(e.epoch) + "began"; },
           [](const AmGone& e) { return Am(e.epoch) + "gone"; },
-          [](const AmWoke& e) { return Am(e.epoch) + "woke"; },
+          [](const AmStalled& e) { return StrCat(Am(e.epoch), "stands still for ", e.length.count(), " ms"); },
           [](const JournalOpened& e) { return StrCat(Am(e.epoch), "journal opened with ", e.size, " bytes"); },
           [](const JournalWritten& e) { return StrCat(Am(e.epoch), "journal + ", e.bytes.size(), " bytes"); },
           [](const JournalStuck& e) {

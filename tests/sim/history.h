@@ -25,9 +25,9 @@ struct AmBegan {
 struct AmGone {
   Epoch epoch;
 };
-// The AM continues after it was frozen.
-struct AmWoke {
+struct AmStalled {
   Epoch epoch;
+  Duration length;
 };
 // The AM has opened the journal and cut off a torn tail.
 struct JournalOpened {
@@ -232,7 +232,7 @@ struct CheckpointThere {
 };
 
 using Event =
-    std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack, LeaseWritten,
+    std::variant<AmBegan, AmGone, AmStalled, JournalOpened, JournalWritten, JournalStuck, JournalCutBack, LeaseWritten,
                  StatusWritten, LookFailed, ArbiterHeard, ContainerOffered, KeeperListens, Ordered, Told, AmHeard,
                  OutcomeAcknowledged, KillAcknowledged, KillWritten, ConditionalKillWritten, AttachAnswered,
                  LookAnswered, KeeperBegan, KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone, ContainerToldGone,

@@ -93,21 +93,21 @@ void HistoryChecker::On(const JournalOpened& e) {
   if (am_lives_) replaced_[newest_] = {am_contact_, stuck_};
   newest_ = e.epoch;
   am_lives_ = true;
-  am_began_ = am_contact_ = now_;
+  am_began_ = am_contact_ = am_wakes_ = now_;
   stuck_ = false;
   renewals_since_kill_ = 0;
   for (auto& [id, attempt] : attempts_) attempt.heard.push_back(now_);
 }
 
-void HistoryChecker::On(const AmWoke& e) {
-  if (e.epoch == newest_) am_woke_ = now_;
+void HistoryChecker::On(const AmStalled& e) {
+  if (e.epoch == newest_) am_wakes_ = std::max(am_wakes_, now_ + e.length);
 }
 
 void HistoryChecker::On(const AmGone& e) {
   std::erase_if(offers_, [&](const auto& offer) {
     const auto& [epoch, since] = offer.second;
     const bool ends_the_job = epoch == e.epoch && epoch == finished_by_;
-    const bool had_time = now_ - std::max(since, written_again_) > kSlowestReturn;
+    const bool had_time = now_ - std::max({since, written_again_, am_back_, am_wakes_}) > kSlowestReturn;
     Expect(!ends_the_job || !had_time, "container " + offer.first.value + " was granted and neither used nor returned");
     return epoch == e.epoch;
   });
@@ -127,7 +127,7 @@ void HistoryChecker::On(const LeaseWritten& e) {
   // An AM that is leader keeps renewing; between two renewals it has read the kill request.
   if (kill_written_ && now_ > *kill_written_ + kSlowestLook) ++renewals_since_kill_;
   Expect(renewals_since_kill_ < 4 || rules_.verdict(), "the kill request is ignored");
-  const Instant settling = std::max({am_began_, am_back_, am_woke_, written_again_});
+  const Instant settling = std::max({am_began_, am_back_, am_wakes_, written_again_});
   const bool settled = ruled && !stuck_ && now_ - settling > kSlowestTimer;
   Expect(!settled || rules_.verdict() || !rules_.IsOverdue(now_, kSlowestTimer + skew_), "a time limit is ignored");
   Expect(!settled || !rules_.HoldsInVain(std::max(rules_.waits_since(), unruled_), now_, kSlowestTimer + skew_),
@@ -143,7 +143,7 @@ void HistoryChecker::CheckAttention(bool settled) {
   Expect(renewals_since_request_ < 4, "a kill request whose condition holds is ignored");
   Expect(!attention_.MustHaveKilled(now_, kSlowestTimer + skew_), "a planned kill is forgotten");
   const Duration timeout = attention_.claim().watch_timeout;
-  const Instant looked = std::max({looked_, am_began_, am_back_, am_woke_, written_again_});
+  const Instant looked = std::max({looked_, am_began_, am_back_, am_wakes_, written_again_});
   Expect(timeout == Duration(0) || now_ - looked <= Faster(timeout) + kSlowestTimer + skew_,
          "nobody looks, and the job goes on");
 }

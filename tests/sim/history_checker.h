@@ -83,7 +83,7 @@ class HistoryChecker {
   void On(const AmBegan& e);
   void On(const AmGone& e);
   void On(const JournalOpened& e);
-  void On(const AmWoke& e);
+  void On(const AmStalled& e);
   void On(const LeaseWritten& e);
   void On(const StatusWritten& e);
   void On(const LookFailed&) { look_failed_ = now_; }
@@ -198,7 +198,7 @@ class HistoryChecker {
   Epoch finished_by_;
   // Containers that were granted to an AM, and neither used nor returned.
   std::map<ContainerId, std::pair<Epoch, Instant>> offers_;
-  Instant am_began_{}, am_woke_{};
+  Instant am_began_{}, am_wakes_{};
   // The last contact of the AM with its arbiter, and the time at which contact was restored.
   Instant am_contact_{}, am_back_{};
   bool stuck_ = false;  // The AM cannot write its journal.

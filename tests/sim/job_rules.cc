@@ -271,7 +271,7 @@ void AttentionRules::On(const KillVoided& d) {
   if (plan == plans_.end()) return complaints_.push_back(StrCat("kill ", d.number, " is voided and was not planned"));
   const bool replaced = std::ranges::any_of(asked_, [&](const Asked& asked) {
     const KillRequest &a = asked.request, &b = plan->second.request;
-    return a.due < b.due && a.if_owner == b.if_owner && a.if_watcher == b.if_watcher;
+    return a != b && a.due <= b.due && a.if_owner == b.if_owner && a.if_watcher == b.if_watcher;
   });
   if (plan->second.lives && !replaced) complaints_.push_back(StrCat("kill ", d.number, " is voided for nothing"));
   plans_.erase(plan);

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Shards, SimTest, testing::Range(uint64_t{1}, kShards + 
 TEST(SimTest, SeedsOfFixedBugsGiveCorrectHistories) {
   const std::vector<uint64_t> seeds = {1611014605, 1611463095,  1611805633, 1612531462,
                                        1612622363, 20765014290, 7300246380, 7600979865, 3004984, 1128703, 50280090,
-                                       70024510, 70159257, 90139551, 91920732};
+                                       70024510, 70159257, 90139551, 91920732, 41074663, 41074995, 41598579};
   for (const uint64_t seed : seeds) EXPECT_EQ(Join(ComplaintsAbout(PlanFor(seed)), "\n"), "") << seed;
 }
 

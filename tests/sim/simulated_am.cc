@@ -74,11 +74,8 @@ void SimulatedAm::Die() {
 }
 
 void SimulatedAm::Freeze(Duration length) {
-  stage_.Note(StrCat("am ", epoch_.value, " stands still for ", length.count(), " ms"));
+  stage_.Add(AmStalled{epoch_, length});
   thaws_at_ = std::max(thaws_at_, stage_.time.now() + length);
-  stage_.time.At(thaws_at_, [this] {
-    if (alive_) stage_.Add(AmWoke{epoch_});
-  });
 }
 
 void SimulatedAm::CutStore(Duration length) { store_back_ = stage_.time.now() + length; }

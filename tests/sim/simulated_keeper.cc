@@ -22,7 +22,8 @@ void SimulatedEngine::Apply(const Fault& fault) {
                    KillRequest request = f.request;
                    request.reason = "asked to";
                    if (f.delay > Duration(0)) request.due = stage_.time.now() + f.delay;
-                   stage_.disk.conditional_kills[++stage_.disk.last_kill] = request;
+                   request.record = StrCat(++stage_.disk.last_kill);
+                   stage_.disk.conditional_kills[stage_.disk.last_kill] = request;
                    stage_.Add(ConditionalKillWritten{request});
                  },
                  [](const auto&) {},

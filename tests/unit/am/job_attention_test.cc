@@ -78,6 +78,26 @@ TEST_F(JobOwnershipTest, APlannedKillEndsTheJobEvenUnderANewMaster) {
   EXPECT_EQ(driver_.job().verdict()->message, "enough");
 }
 
+// The master that planned the kill died before it removed the record.
+TEST_F(JobOwnershipTest, TheNextMasterIgnoresTheRecordOfAKillThatWasPlanned) {
+  const KillRequest later{.reason = "enough", .if_watcher = {"w1"}, .due = In(100), .record = "later"};
+  const KillRequest latest{.reason = "enough", .if_watcher = {"w1"}, .due = In(200), .record = "latest"};
+  StartAs(kFirstClaim);
+  driver_.Observe(ClientSeen{{"w1"}});
+  EXPECT_THAT(Names(Kill(later)), ElementsAre("kill_planned"));
+  EXPECT_THAT(Names(Kill(latest)), ElementsAre("kill_planned", "kill_voided"));
+  driver_.Observe(ClientSeen{{"w2"}});
+  driver_.Observe(ClientSeen{{"w1"}});
+  EXPECT_FALSE(driver_.Status().planned_kill);
+  driver_.Replay();
+  driver_.Observe(AmStarted{{2}, kFirstClaim});
+  driver_.Pass(Duration(10'000));
+  for (const KillRequest& request : {later, latest}) {
+    EXPECT_EQ(AnswerTo(request), KillAnswer::kFenced);
+    EXPECT_THAT(Names(Kill(request)), IsEmpty());
+  }
+}
+
 // This needs a journal of version 1, in which a crash could fall within a turn.
 TEST_F(JobOwnershipTest, TheNextMasterCancelsAPlannedKillOfAReplacedOwner) {
   StartAs(kFirstClaim);

@@ -164,6 +164,9 @@ const TestRow kSharedStore[] = {
     // ---- cut off or orphaned, with the slowest reads
     {"ATaskThatLostItsAmIsStoppedAfter30SecondsIfTheLeaseIsStillRenewed",
      {{"running, lose, reads fresh 29750ms", "state Running"}, {"reads fresh 250ms", "state Stopping"}}},
+    // The new AM may have been the leader since the last contact.
+    {"ATaskWhoseReplacedAmRefusesItIsStoppedAfter30SecondsIfItCannotReachTheNewAm",
+     {{"running, refuse not leader, cut-off 29750ms 2", "state Running"}, {"cut-off 500ms 2", "state Stopping"}}},
     {"ATaskThatLostItsAmIsStoppedAfter30SecondsIfTheLeaseCannotBeRead",
      {{"running, lose, reads nothing 29750ms", "state Running"}, {"reads nothing 250ms", "state Stopping"}}},
     {"ATaskThatLostItsAmKeepsRunningFor29MinutesIfTheLeaseIsNotRenewed",
