@@ -256,7 +256,7 @@ void NotebookDoor::ProbeAgain() {
 }
 
 void NotebookDoor::Announce() {
-  if (!relay_ && !IsLoopback(server_.host)) {
+  if (!relay_ && server_.host != kLoopback) {
     auto relay = Relay::Open(loop_, 0);
     if (!relay.ok()) return Say(relay.error().message);
     relay_ = *std::move(relay);

@@ -1,7 +1,8 @@
-"""`tony notebook` on YARN: the client's relay, the page behind the ResourceManager's proxy, and jobs that a
+"""`tony notebook` on YARN: the client's relay, --attach, the page behind the ResourceManager's proxy, and jobs that a
 kernel submits. A small server stands in for JupyterLab (tests/support/jupyter)."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -65,6 +66,26 @@ def a_notebook_is_reached_through_the_relay_and_its_kernel_submits_to_the_cluste
     nothing_is_left_of(job)
 
 
+def attach_opens_the_relay_again_after_the_client_and_the_master_died():
+    client, job, address = on_yarn()
+    pid = json.loads(fetch(address))["pid"]
+    client.kill()
+    client.communicate()
+    masters = [each for each, words in processes_of(job).items() if "bin/tony-yarn-am" in words]
+    for master in masters:
+        os.kill(master, signal.SIGKILL)
+    again, _, other = start("--attach", job)
+    must(address.split("=")[1] == other.split("=")[1], "another token")
+    must(json.loads(fetch(other))["pid"] == pid, "another server")
+    again.send_signal(signal.SIGINT)
+    code, text = end(again)
+    must(code == 130 and "continues" in text, code, text)
+    must(tony("kill", job).returncode == 0, "the kill")
+    nothing_is_left_of(job)
+    ended = tony("notebook", "--attach", job)
+    must(ended.returncode == 65 and "has ended" in ended.stderr, ended.returncode, ended.stderr)
+
+
 def the_page_behind_the_proxy_names_the_address_and_the_way_to_it():
     client, job, address = on_yarn()
     told = status(job)
@@ -85,6 +106,7 @@ def an_environment_without_jupyter_fails_with_the_command_that_installs_it():
 
 TOGETHER = (
     a_notebook_is_reached_through_the_relay_and_its_kernel_submits_to_the_cluster,
+    attach_opens_the_relay_again_after_the_client_and_the_master_died,
     the_page_behind_the_proxy_names_the_address_and_the_way_to_it,
     an_environment_without_jupyter_fails_with_the_command_that_installs_it,
 )
