@@ -18,7 +18,6 @@ TEST(KeyListTest, AKeyIsListedWithItsTypeItsDefaultItsMeaningAndRemarks) {
   EXPECT_THAT(KeyList(""), HasSubstr("tony.secret.key  (text, changeme if not set, secret)\n"));
   EXPECT_THAT(KeyList(""), HasSubstr("\n    only with tony.scheduler=yarn\n"));
   EXPECT_THAT(KeyList(""), HasSubstr("\n    no effect: TonY in C++ runs no Java\n"));
-  EXPECT_THAT(KeyList(""), HasSubstr("\n    refused: TonY in C++ would run the tasks without their image\n"));
 }
 
 TEST(KeyListTest, APartOfAKeyNameSelectsTheMatchingKeys) {

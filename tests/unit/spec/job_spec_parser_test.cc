@@ -184,7 +184,7 @@ const TestRow kKeyChecks[] = {
       {"tony.application.stop-on-failure-jobtypes=worker,ps", "quiet"}}},
     {"DockerWithoutAnImageIsRefusedBecauseTheTasksWouldRunWithoutIt",
      {{"tony.docker.enabled=true", "refused ^no role has an image; set tony.docker.containers.image or "},
-      {"tony.docker.enabled={ |false}", "quiet"}}},
+      {"tony.docker.enabled=false", "quiet"}}},
     {"AnErrorAboutAnInvalidValueIsFollowedByWarningsAboutUnknownKeys",
      {{"tony.worker.vcores=none | tony.worker.memroy=1g",
        "refused expected a whole number from 1 to 1000000\nwarning: tony.worker.memroy (from -conf): unknown key, "
