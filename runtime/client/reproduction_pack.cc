@@ -214,7 +214,7 @@ Result<FetchedReproduction> FetchMissing(const JobRecords& records, Reproduction
   std::unique_ptr<FetchedFiles> files;
   // The paths here, by the paths in the manifest.
   std::map<fs::path, fs::path> fetched;
-  TRY(ForEachEntry(kept.staged, [&](StagedEntry& entry) -> Status {
+  const auto fetch = [&](StagedEntry& entry) -> Status {
     const std::string key = entry.path.filename().string();
     const std::string what = StrCat("the job's file ", entry.name.empty() ? "src_dir" : entry.name);
     if (entry.path.is_absolute() && IsThere(entry.path)) return Ok();
@@ -234,7 +234,8 @@ Result<FetchedReproduction> FetchMissing(const JobRecords& records, Reproduction
     }
     entry.path = here;
     return Ok();
-  }));
+  };
+  TRY(ForEachEntry(kept.staged, fetch));
   return FetchedReproduction{std::move(kept), std::move(files)};
 }
 
