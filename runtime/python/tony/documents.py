@@ -285,6 +285,7 @@ class PlannedRole:
     completion: Literal["tracked", "untracked", "sidecar"]
     min_succeeded: int | None = None
     min_failed: int | None = None
+    image: str | None = None
     resources: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
 
 
