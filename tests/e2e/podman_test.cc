@@ -86,6 +86,7 @@ class PodmanTest : public TonyTest {
 };
 
 TEST_F(PodmanTest, ATaskSeesTheFilesAndVariablesOfItsImageAndItsJob) {
+  fs::create_directories(box_.File("src"));
   box_.Write("src/data", "of the job\n");
   const std::string checkpoints = box_.File("checkpoints");
   Succeeds(InImage("cat /etc/made data; echo \"$FROM_IMAGE,$OWN,$TONY_TASK,$PATH,$SUBMITTERS\"; pwd; id -u; "
@@ -172,7 +173,7 @@ TEST_F(PodmanTest, TheContainerOfAKilledExecutorEndsAndTheTaskRunsAgain) {
 
 TEST_F(PodmanTest, TheTaskEndsWithItsContainerWhenPodmanOrConmonIsKilled) {
   for (const char* program : {"podman", "conmon"}) {
-    auto client = Hold(InImage(HoldUntilGo(), {"tony.worker.restart.budget=0", "tony.restart.job.budget=0"}));
+    auto client = Hold(InImage(HoldUntilGo(), {"tony.restart.lost.budget=0"}));
     const std::string killed = StrCat("kill -KILL $(podman ps --format '{{.Names}}' | while read -r name; do ps -eo ",
                                       "pid,comm,args | awk -v n=$name -v c=", program,
                                       " '$2 == c && index($0, n) {print $1}'; done)");

@@ -307,6 +307,8 @@ std::vector<std::string> Sandbox::Environment(const Variables& variables) const 
                    {"TONY_HOME", home().string()},
                    {"TONY_LEDGER", ledger().string()},
                    {"TONY_CONF_DIR", (folder_ / "conf").string()}};
+  // The tests with podman have images of their own.
+  if (const char* images = std::getenv("CONTAINERS_STORAGE_CONF")) all["CONTAINERS_STORAGE_CONF"] = images;
   for (const auto& [name, value] : variables) all[name] = value;
   std::vector<std::string> env;
   for (const auto& [name, value] : all) env.push_back(name + "=" + value);
