@@ -80,11 +80,7 @@ Result<std::vector<PodmanRun::Folder>> FoldersOf(const JobRecords& records, cons
 Result<UniqueFd> InMemory(const std::string& text) {
   UniqueFd file(memfd_create("tony-container", MFD_CLOEXEC));
   if (!file.valid()) return UnavailableError("make a file in memory: ", ErrnoText(errno));
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t wrote = write(file.get(), text.data() + done, text.size() - done);
-    if (wrote <= 0) return UnavailableError("write a file in memory: ", ErrnoText(errno));
-    done += static_cast<size_t>(wrote);
-  }
+  TRY(WriteAll(file.get(), text, "a file in memory"));
   return file;
 }
 

@@ -71,7 +71,7 @@ def write_result(network, accuracy):
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    # Without a GPU, Accelerate joins the other processes only if it is told to use the CPU.
+    # Without this option and without a GPU, Accelerate does not join the other processes.
     accelerator = Accelerator(cpu=not torch.cuda.is_available())
     print(f"rank {accelerator.process_index} of {accelerator.num_processes}", flush=True)
     pictures, (test_pixels, test_labels) = load_pictures()
