@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`tony notebook` with a real JupyterLab, whose kernels are used by their websocket, as a page uses them.
+"""`tony notebook` with a real JupyterLab, opened in Chromium.
 
-    ENVIRONMENT/bin/python jupyter_test.py BIN_FOLDER
+    jupyter_test.py BIN_FOLDER ENVIRONMENT
 
 The Python environment has the packages of requirements.txt.
 """
@@ -19,18 +19,26 @@ import tempfile
 import time
 import unittest
 import urllib.request
-import uuid
 
-import websocket
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "page"))
+import chromium as browser  # noqa: E402
+from chromium import Chromium, Tab  # noqa: E402
 
-ENVIRONMENT = pathlib.Path(sys.prefix)
-LIMIT = 180  # seconds; JupyterLab starts in 3 to 30
+# In seconds. JupyterLab starts in 3 to 30 seconds, and its page needs as many.
+LIMIT = browser.LIMIT = 180
 SUBMIT = """import tony
 job = tony.submit(executes='echo job of a cell', framework='standalone',
                   tasks={'worker': {'instances': 1, 'memory': '64m'}})
 print(job.wait().state, *job.logs('worker:0'))
 memory = 41"""
 REMEMBER = "print('remembered', memory + 1)"
+
+
+def notebook_of(*cells):
+    cells = [{"cell_type": "code", "id": f"cell-{number}", "metadata": {}, "execution_count": None, "outputs": [],
+              "source": text} for number, text in enumerate(cells)]  # fmt: skip
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells})
 
 
 def until(fits, what):
@@ -78,42 +86,41 @@ class JupyterTest(unittest.TestCase):
     def status(self, job):
         return json.loads(self.tony("status", job, "--json").stdout)
 
-    def run_cell(self, socket, code):
-        """Runs the code in the kernel; returns what it prints."""
-        header = {"msg_id": uuid.uuid4().hex, "msg_type": "execute_request", "session": "test", "username": "",
-                  "version": "5.3"}  # fmt: skip
-        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False}
-        socket.send(json.dumps({"channel": "shell", "header": header, "content": content, "parent_header": {},
-                                "metadata": {}}))  # fmt: skip
-        printed = ""
-        while True:
-            message = json.loads(socket.recv())
-            if message["parent_header"].get("msg_id") != header["msg_id"]:
-                continue
-            if message["msg_type"] == "stream":
-                printed += message["content"]["text"]
-            elif message["msg_type"] == "error":
-                self.fail(message["content"])
-            elif message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
-                return printed
+    def run_cell(self, tab):
+        """Runs the active cell by the button of its toolbar, and selects the next one."""
+        x, y = tab.value("""(() => {
+            const at = document.querySelector('[data-command="notebook:run-cell-and-select-next"]').getBoundingClientRect()
+            return [at.x + at.width / 2, at.y + at.height / 2]
+        })()""")
+        for kind in ("mousePressed", "mouseReleased"):
+            tab.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def test_a_cell_submits_a_job_and_the_kernel_outlives_the_application_master(self):
+        (self.folder / "work/demo.ipynb").write_text(notebook_of(SUBMIT, REMEMBER))
         client, job, address = self.start("--memory", "1g")
         url, token = address.split("/?token=")
-        kernel = self.call(address, "/api/kernels", "POST", b"{}")["id"]
-        place = f"ws{url.removeprefix('http')}/api/kernels/{kernel}/channels?token={token}"
-        socket = websocket.create_connection(place, timeout=LIMIT)
-        self.addCleanup(socket.close)
-        self.assertEqual(self.run_cell(socket, SUBMIT), "SUCCEEDED worker:0 | job of a cell\n")
+        chromium = Chromium()
+        self.addCleanup(chromium.close)
+        tab = Tab(chromium, f"{url}/lab/tree/demo.ipynb?token={token}", at="/lab/tree/demo.ipynb")
+        tab.wait("document.querySelector('.jp-Notebook .jp-CodeCell .cm-content') !== null")
+        # A kernel that the page has not connected with ignores the button.
+        until(lambda: [each["connections"] for each in self.call(address, "/api/kernels")] == [1], "a connected page")
+        tab.wait("document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'")
+        self.run_cell(tab)
+        outputs = "[...document.querySelectorAll('.jp-OutputArea-output')].map(e => e.textContent).join('\\n')"
+        tab.wait(f"{outputs}.includes('SUCCEEDED worker:0 | job of a cell')")
+
+        (kernel,) = self.call(address, "/api/kernels")
         (master,) = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self.is_master(pid, job)]
         os.kill(master, signal.SIGKILL)
         until(lambda: self.status(job)["epoch"] == 2, "another application master")
-        self.assertEqual(self.run_cell(socket, REMEMBER), "remembered 42\n")
-        self.assertEqual([each["id"] for each in self.call(address, "/api/kernels")], [kernel])
+        self.run_cell(tab)
+        tab.wait(f"{outputs}.includes('remembered 42')")
+        self.assertEqual([each["id"] for each in self.call(address, "/api/kernels")], [kernel["id"]])
         self.check_files(job, token)
-        (self.folder / "work/mine.txt").touch()
         shown = self.call(address, "/api/contents")["content"]
-        self.assertEqual([each["name"] for each in shown], ["mine.txt"])
+        self.assertEqual([each["name"] for each in shown], ["demo.ipynb"])
+        tab.close()
         self.call(address, "/api/shutdown", "POST", b"")
         self.assertEqual(client.wait(LIMIT), 0)
         self.assertEqual(self.status(job)["state"], "SUCCEEDED")
@@ -147,5 +154,6 @@ class JupyterTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+    BIN, ENVIRONMENT = (pathlib.Path(word).absolute() for word in sys.argv[1:3])
+    del sys.argv[1:3]
     unittest.main()
