@@ -29,12 +29,6 @@ fs::path StartedFile(const AttemptPlace& place, int process) {
   return place.folder.work / NameForProcess("tony-container-started", process);
 }
 
-std::string InShellQuotes(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 // Returns whether a shell can set the variable. The names of bash's own constants would end the script.
 bool CanBeExported(std::string_view name) {
   constexpr std::string_view kConstants[] = {"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"};
@@ -112,17 +106,17 @@ std::vector<std::string> GpuDevices(const std::vector<std::string>& own) {
 
 std::string LaunchScript(const std::string& command, const std::vector<std::string>& environment,
                          const fs::path& started) {
-  std::string script = StrCat(": >", InShellQuotes(started.string()), "\n");
+  std::string script = StrCat(": >", ShellWord(started.string()), "\n");
   for (const std::string& variable : environment) {
     const size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
     if (equals != std::string::npos && CanBeExported(name))
-      script += StrCat("export ", name, "=", InShellQuotes(variable.substr(equals + 1)), "\n");
+      script += StrCat("export ", name, "=", ShellWord(variable.substr(equals + 1)), "\n");
   }
   // A shell reports on its standard error that a signal has ended its command. It is closed here, and the second shell
   // gives the command the one of the task.
   return StrCat(script, "shell=/bin/sh; [ ! -x /bin/bash ] || shell=/bin/bash\n", "exec 3>&2 2>/dev/null\n",
-                R"(/bin/sh -c 'exec "$0" -c "$1" 2>&3 3>&-' "$shell" )", InShellQuotes(command), "\nexit $?\n");
+                R"(/bin/sh -c 'exec "$0" -c "$1" 2>&3 3>&-' "$shell" )", ShellWord(command), "\nexit $?\n");
 }
 
 Result<ContainerProcess> InContainer(const JobRecords& records, const JobSpec& spec, const AttemptPlace& place,

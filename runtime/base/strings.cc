@@ -73,6 +73,14 @@ std::string ErrnoText(int error) {
   return text;
 }
 
+std::string ShellWord(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) c == '\'' ? quoted += R"('\'')" : quoted += c;
+  return quoted + "'";
+}
+
 namespace {
 
 bool InRange(std::string_view text, size_t at, unsigned char low, unsigned char high) {

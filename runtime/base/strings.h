@@ -40,6 +40,9 @@ std::string Counted(int64_t count, std::string_view noun);  // e.g. "1 task", "2
 std::string ToHex(std::string_view bytes);                  // e.g. "0aff"
 std::string ErrnoText(int error);                           // e.g. "no such file or directory"
 
+// Returns the text as a word of a POSIX shell's command line, in quotes if it needs them.
+std::string ShellWord(std::string_view text);
+
 // Functions for well-formed UTF-8 as defined in RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
 
 size_t ValidUtf8Prefix(std::string_view text);  // length of the longest well-formed beginning

@@ -55,9 +55,6 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line);
 // Returns the secret variables of --secrets-fd; empty without the option.
 Result<std::map<std::string, std::string>> SecretsOption(const CommandLine& line);
 
-// Returns the word, quoted if necessary, so that a shell reads it unchanged.
-std::string ShellWord(const std::string& word);
-
 // Returns Ok if `warnings` is empty, otherwise kInvalid with all warnings in its message.
 Status NoWarnings(const std::vector<std::string>& warnings);
 

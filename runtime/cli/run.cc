@@ -28,18 +28,6 @@ constexpr Meaning kMeanings[] = {
     {"nproc-per-node", "tony.worker.nproc-per-node", ""},
 };
 
-}  // namespace
-
-std::string ShellWord(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-namespace {
-
 // Returns the command for a shell. A single word is already a command line, such as 'echo $RANK'; several words are
 // quoted.
 std::string ShellCommand(const std::vector<std::string>& words) {

@@ -7,13 +7,6 @@
 namespace tony {
 namespace {
 
-// Returns the text as one word of bash.
-std::string ShellWord(std::string_view text) {
-  std::string word = "'";
-  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
-  return word + "'";
-}
-
 // Ray's share of a node's memory for objects, and its smallest value: ray_constants.py.
 constexpr double kObjectStoreShare = 0.3;
 constexpr int64_t kLeastObjectStoreMb = 75;

@@ -54,7 +54,7 @@ TonyScenariosTest.ADependencyTimeoutMarkedAsIgnoredStopsTheWorkersWithoutFailing
 TonyScenariosTest.HorovodsWorkersGetTheirPlacesWhenTheDriverIsInTestMode
   tony.horovod.mode.test=true | /roles/0/command="exec \"$TONY_EXECUTOR\" --horovod-driver --test" | tony.application.framework=horovod
 TonyScenariosTest.AHorovodDriverOfTheUsersOwnDecidesThePlaces
-  tony.horovod.driver.mode.debug=true | /roles/0/command="exec \"$TONY_EXECUTOR\" --horovod-driver 'own'" | tony.application.framework=horovod tony.driver.instances=1 tony.driver.command=own
+  tony.horovod.driver.mode.debug=true | /roles/0/command="exec \"$TONY_EXECUTOR\" --horovod-driver own" | tony.application.framework=horovod tony.driver.instances=1 tony.driver.command=own
 TonyScenariosTest.AHorovodDriverThatFailsFailsTheJobAndStopsTheWorker
   tony.horovod.mode.test.fast.fail=true | /roles/0/command="exit 1" | tony.application.framework=horovod
 DependenciesTest.ModelParametersPrintedByThePreprocessTaskReachEveryOtherTask

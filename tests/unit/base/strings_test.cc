@@ -50,6 +50,13 @@ TEST(StringsTest, ErrnoTextIsLowerCaseAndWithoutAFullStop) {
   EXPECT_EQ(ErrnoText(EACCES), "permission denied");
 }
 
+TEST(StringsTest, ShellWordQuotesAllTextThatAShellWouldChange) {
+  EXPECT_EQ(ShellWord("--lr=0.1,2:3@/a%"), "--lr=0.1,2:3@/a%");
+  EXPECT_EQ(ShellWord(""), "''");
+  EXPECT_EQ(ShellWord("$HOME *"), "'$HOME *'");
+  EXPECT_EQ(ShellWord("it's"), R"('it'\''s')");
+}
+
 TEST(StringsTest, ToHexWritesEachByteAsTwoHexadecimalDigits) {
   EXPECT_EQ(ToHex(""), "");
   EXPECT_EQ(ToHex(std::string_view("\x00\x0A\x7F\x80\xFF", 5)), "000a7f80ff");
