@@ -15,6 +15,12 @@ constexpr size_t kMostMore = 20;
 
 bool IsFrame(std::string_view line) { return line.starts_with("  File ") || line.starts_with("> File "); }
 
+// Returns whether Python marks a part of a frame's code with this line, e.g. "    ~~^~~".
+bool IsOfMarkers(std::string_view line) {
+  const std::string_view text = Trim(line);
+  return !text.empty() && text.find_first_not_of("^~") == std::string_view::npos;
+}
+
 // The lines of a traceback without the prefix that stands before each of them. The prefix may be a time, an
 // indentation, or empty.
 class Bodies {
@@ -181,8 +187,10 @@ std::optional<ReadCause> ReadPlain(const LogLines& lines, const Bodies& bodies, 
   auto found = FindException(lines, bodies, at + 1);
   if (!found) return std::nullopt;
   // Ray writes the frames of the other process after the first exception, and then the exception of that process. The
-  // second exception is the cause.
-  if (IsFrame(bodies[*found + 1])) found = FindException(lines, bodies, *found + 1).value_or(*found);
+  // second exception is the cause. Ray removes some of these frames, except their lines of markers.
+  size_t next = *found + 1;
+  while (IsOfMarkers(bodies[next])) ++next;
+  if (IsFrame(bodies[next])) found = FindException(lines, bodies, next).value_or(*found);
   ReadCause read{{.line = std::string(Trim(bodies[*found])), .begin = at, .end = *found + 1}};
   const size_t first = IsEmptyLine(bodies[at + 1]) ? at + 2 : at + 1;
   // The exception was caught if its outermost frame is inside a function of the program.

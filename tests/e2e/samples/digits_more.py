@@ -128,3 +128,23 @@ def ray_node_killed(bin_folder, environment):
         run.judge_model("head-0", 0.9)
         expected = ["head-0#1", "worker-0#1", "worker-1#1", "worker-1#2"]
         expect(run.attempts() == expected, f"attempts {run.attempts()}")
+
+
+def ray_am_killed(bin_folder, environment):
+    more = (*with_ray(environment), "-shell_env", "STEPS=1500")
+    am_killed("ray-digits", "step 100/", "head-0", bin_folder, environment, *more)
+
+
+def ray_faults(bin_folder, environment):
+    long = (*with_ray(environment), "-shell_env", "STEPS=100000")
+    returns = "        return self.pixels.T @ error"
+    raises = (returns, f"        raise ValueError('bad shard')\n{returns}")
+    for planted, words in ((raises, "ValueError: bad shard"), (IMPORTS, "No module named 'no_such_module'")):
+        with Training("ray-digits", bin_folder, environment, *with_ray(environment), planted=planted) as run:
+            run.fail(["head:0"], words)
+    killed("ray-digits", "step 100/", "head-0", "worker:1", bin_folder, environment, *long)
+    with Training("ray-digits", bin_folder, environment, *long) as run:
+        run.wait_for("progress", lambda: "step 100/" in run.stdout("head-0"))
+        (server,) = run.processes("gcs_server")
+        os.kill(server, signal.SIGKILL)
+        run.fail(["head:0"])

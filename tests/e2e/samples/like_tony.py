@@ -1,4 +1,4 @@
-"""Job files like those of TonY's examples for MXNet, PyTorch and Horovod, with small programs of our own that read
+"""Job files like those of TonY's examples for MXNet, PyTorch, Ray and Horovod, with small programs of our own that read
 the same variables. The folder like_tony has both. Most of the examples themselves need data from the internet, or
 versions of their frameworks that no longer install."""
 
@@ -36,6 +36,17 @@ def pytorch(bin_folder, environment):
         run.finish()
         said = [run.stdout(f"worker-{rank}") for rank in (0, 1)]
         expect(said == [f"rank {rank} of 2 slope 5.00 offset 2.00\n" for rank in (0, 1)], said)
+
+
+def ray(bin_folder, environment):
+    """The folder of Ray's files has a short name, because its sockets may have only 107 characters."""
+    folder = tempfile.mkdtemp(prefix="ray-")
+    try:
+        with run_like("ray", "true", bin_folder, environment, "-shell_env", f"RAY={folder}") as run:
+            run.finish()
+            expect("nodes 3\n" in run.stdout("head-0"), run.stdout("head-0"))
+    finally:
+        shutil.rmtree(folder)
 
 
 def horovod(bin_folder, environment):

@@ -167,6 +167,15 @@ TEST(StatedCausesTest, TheStderrTailShowsTheFramesOfTheProgramInALongTraceback) 
       << outcome.stderr_tail;
 }
 
+TEST(StatedCausesTest, AnExceptionInAnActorOfRayIsTheCause) {
+  const std::string begin =
+      "Traceback (most recent call last):\n  File \"train.py\", line 77, in main\n    ray.get(calls)\n"
+      "ray.exceptions.RayTaskError(ValueError): ray::Learner.gradient() (pid=5768, ip=192.0.2.2)\n";
+  const std::string end = "  File \"train.py\", line 45, in gradient\n    raise ValueError('real')\nValueError: real\n";
+  EXPECT_EQ(MessageOf(begin + end), "ValueError: real");
+  EXPECT_EQ(MessageOf(StrCat(begin, "           ^^^^^^\n           ~~^~~\n", end)), "ValueError: real");
+}
+
 TEST(StatedCausesTest, HostileLogTextIsReadWithinTenSeconds) {
   const auto begun = std::chrono::steady_clock::now();
   for (const std::string& line :
