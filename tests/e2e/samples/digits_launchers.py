@@ -1,4 +1,4 @@
-"""samples/accelerate-digits, fsdp-digits and lightning-digits: TonY starts the processes, or the
+"""samples/accelerate-digits, deepspeed-digits, fsdp-digits and lightning-digits: TonY starts the processes, or the
 library's own launcher, which starts them."""
 
 import re
@@ -46,6 +46,11 @@ def accelerate(bin_folder, environment):
     by_tony("accelerate-digits", bin_folder, environment)
     launcher = f"-m accelerate.commands.launch {OF_ACCELERATE} train.py"
     by_launcher("accelerate-digits", 2, bin_folder, environment, executes=launcher)
+
+
+def deepspeed(bin_folder, environment):
+    text = by_tony("deepspeed-digits", bin_folder, environment)
+    expect("optimizes 2405 of 4810 weights" in text, text)
 
 
 def fsdp(bin_folder, environment):
