@@ -108,7 +108,13 @@ SendCommand Job::Tell(const AttemptId& id) const {
 ContainerRequest Job::AskFor(const AttemptId& id) const {
   const RoleSpec* role = spec_.FindRole(id.task.role);
   CHECK(role != nullptr);
-  return {id, role->resources, role->node_label, role->placement};
+  return {.attempt = id,
+          .resources = role->resources,
+          .node_label = role->node_label,
+          .placement = role->placement,
+          .placement_spec = role->placement_spec,
+          .job_placement_spec = spec_.yarn.placement_spec,
+          .allocation_tags = role->allocation_tags};
 }
 
 AttemptState Job::StateOf(const AttemptId& id) const {

@@ -66,6 +66,13 @@ std::string RolesTable(const JobSpec& spec, const TableRoom& room) {
       others += StrCat("  resource of each ", role.name, ": ", ToString(amount), " of ", type, "\n");
   for (const RoleSpec& role : spec.roles)
     if (!role.image.empty()) others += StrCat("  image of each ", role.name, ": ", role.image, "\n");
+  for (const RoleSpec& role : spec.roles)
+    if (!role.placement_spec.empty())
+      others += StrCat("  placement of each ", role.name, ": ", role.placement_spec, "\n");
+  if (!spec.yarn.placement_spec.empty()) others += StrCat("  placement of each task: ", spec.yarn.placement_spec, "\n");
+  for (const RoleSpec& role : spec.roles)
+    if (!role.allocation_tags.empty())
+      others += StrCat("  allocation tags of each ", role.name, ": ", Join(role.allocation_tags, ", "), "\n");
   return table.Text(room) + others;
 }
 

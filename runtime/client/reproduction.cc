@@ -253,6 +253,8 @@ JobSpec ReproductionSpec(const Reproduction& kept, const ReproductionPlan& plan)
     role.restart_scope.reset();
     role.node_label.clear();
     role.placement = Placement::kPack;
+    role.placement_spec.clear();
+    role.allocation_tags.clear();
     role.resources.others.clear();
     if (plan.memory_mb) role.resources.memory_mb = *plan.memory_mb;
     if (plan.gpus) role.resources.gpus = *plan.gpus;

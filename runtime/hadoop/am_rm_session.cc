@@ -47,8 +47,21 @@ wire::ResourceRequest ToWire(const ContainerRequest& ask) {
   return request;
 }
 
+wire::SchedulingRequest ToWire(const ConstrainedRequest& request) {
+  wire::SchedulingRequest out;
+  out.set_allocationrequestid(request.request_id);
+  out.mutable_priority()->set_priority(request.priority);
+  out.mutable_executiontype()->set_execution_type(wire::GUARANTEED);
+  for (const std::string& tag : request.tags) out.add_allocationtags(tag);
+  out.mutable_resourcesizing()->set_numallocations(request.count);
+  *out.mutable_resourcesizing()->mutable_resources() = ToWire(request.resource);
+  if (request.constraint) *out.mutable_placementconstraint() = hadoop::ToWire(*request.constraint);
+  return out;
+}
+
 wire::AllocateRequest ToWire(const Asked& asked, int32_t last_response) {
   wire::AllocateRequest request;
+  for (const ConstrainedRequest& each : asked.constrained) *request.add_scheduling_requests() = ToWire(each);
   for (const ContainerRequest& ask : asked.asks) *request.add_ask() = ToWire(ask);
   for (const ContainerId& id : asked.release) *request.add_release() = ToWire(id);
   for (const std::string& host : asked.avoid) request.mutable_blacklist_request()->add_blacklist_additions(host);
@@ -76,9 +89,13 @@ Registration RegistrationIn(const wire::RegisterApplicationMasterResponse& answe
 }
 
 Allocation AllocationIn(const wire::AllocateResponse& answer) {
+  std::vector<int64_t> rejected;
+  for (const auto& each : answer.rejected_scheduling_requests())
+    rejected.push_back(each.request().allocationrequestid());
   return {.node_tokens = AllFromWire(answer.nm_tokens()),
           .granted = AllFromWire(answer.allocated_containers()),
           .ended = AllFromWire(answer.completed_container_statuses()),
+          .rejected = std::move(rejected),
           .kept = AllFromWire(answer.containers_from_previous_attempts()),
           .nodes = AllFromWire(answer.updated_nodes()),
           .wanted = ContainersOf(answer.preempt().contract()),

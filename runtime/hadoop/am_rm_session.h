@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/placement_constraint.h"
 #include "runtime/base/result.h"
 #include "runtime/hadoop/rpc_connection.h"
 #include "runtime/hadoop/yarn_clients.h"
@@ -70,8 +71,25 @@ struct ContainerRequest {
   std::string label;
 };
 
+// Requests containers with tags, at places that a constraint allows. Hadoop calls it SchedulingRequest. No
+// ContainerRequest may have the same priority and id. In a later request with this priority and id only `count` may
+// differ.
+//
+// The cluster's setting yarn.resourcemanager.placement-constraints.handler decides what `count` means. "scheduler": the
+// total that is still wanted. "placement-processor": each request adds `count` containers. "disabled": the call is
+// refused.
+struct ConstrainedRequest {
+  int32_t priority = 0;
+  int64_t request_id = 0;
+  std::vector<std::string> tags;
+  Resource resource;
+  int32_t count = 0;
+  std::optional<PlacementConstraint> constraint;
+};
+
 struct Asked {
   std::vector<ContainerRequest> asks;  // rows that changed
+  std::vector<ConstrainedRequest> constrained = {};
   std::vector<ContainerId> release;
   std::vector<std::string> avoid, no_longer_avoid;  // host names
   float progress = 0;                               // 0 to 1
@@ -83,6 +101,8 @@ struct Allocation {
   // New containers. The ResourceManager may grant more than were requested, and the caller releases the surplus.
   std::vector<Container> granted;
   std::vector<ContainerStatus> ended;
+  // The ids of ConstrainedRequests that the ResourceManager has dropped because it found no place.
+  std::vector<int64_t> rejected = {};
   std::vector<Container> kept;    // containers of earlier attempts
   std::vector<NodeReport> nodes;  // nodes whose state changed
   // YARN will preempt these containers unless the AM releases others.

@@ -31,6 +31,39 @@ constexpr std::pair<wire::NodeState, NodeReport::State> kNodeStates[] = {
 
 }  // namespace
 
+wire::PlacementConstraint ToWire(const PlacementConstraint& constraint) {
+  using enum PlacementConstraint::Form;
+  wire::PlacementConstraint out;
+  if (constraint.form == kAnd || constraint.form == kOr) {
+    using Composite = wire::CompositePlacementConstraint;
+    Composite& composite = *out.mutable_compositeconstraint();
+    composite.set_compositetype(constraint.form == kAnd ? Composite::AND : Composite::OR);
+    for (const PlacementConstraint& part : constraint.parts) *composite.add_childconstraints() = ToWire(part);
+    return out;
+  }
+  auto& simple = *out.mutable_simpleconstraint();
+  const auto add_target = [&](auto type, const std::string& key, const std::string& value) {
+    auto& target = *simple.add_targetexpressions();
+    target.set_targettype(type);
+    target.set_targetkey(key);
+    target.add_targetvalues(value);
+  };
+  simple.set_scope(constraint.scope);
+  if (constraint.form == kTags) {
+    simple.set_mincardinality(constraint.least);
+    simple.set_maxcardinality(constraint.most);
+    simple.set_attributeopcode(wire::NO_OP);
+    for (const auto& tag : constraint.tags)
+      add_target(wire::PlacementConstraintTarget::ALLOCATION_TAG, tag.applications, tag.name);
+  } else {
+    simple.set_mincardinality(-1);
+    simple.set_maxcardinality(-1);
+    simple.set_attributeopcode(constraint.form == kEqual ? wire::EQ : wire::NE);
+    add_target(wire::PlacementConstraintTarget::NODE_ATTRIBUTE, constraint.attribute, constraint.value);
+  }
+  return out;
+}
+
 wire::ApplicationId ToWire(const ApplicationId& id) {
   wire::ApplicationId out;
   out.set_cluster_timestamp(id.cluster_timestamp);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "runtime/base/placement_constraint.h"
 #include "runtime/hadoop/wire/containers.pb.h"
 #include "runtime/hadoop/wire/master.pb.h"
 #include "runtime/hadoop/wire/records.pb.h"
@@ -17,6 +18,7 @@ wire::ContainerId ToWire(const ContainerId& id);
 wire::Resource ToWire(const Resource& resource);
 wire::Token ToWire(const Token& token);
 wire::ContainerLaunchContext ToWire(const LaunchContext& context);
+wire::PlacementConstraint ToWire(const PlacementConstraint& constraint);
 
 ApplicationId FromWire(const wire::ApplicationId& id);
 AttemptId FromWire(const wire::ApplicationAttemptId& id);

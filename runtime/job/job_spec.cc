@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "runtime/base/check.h"
+#include "runtime/base/placement_constraint.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_fields.h"
@@ -137,6 +138,8 @@ void Fields(auto& io, Is<FileSpec> auto& file) {
   io.Check("name", IsFileName(file.name), "a name without a slash");
 }
 
+bool IsPlacementSpec(const std::string& text) { return text.empty() || ParsePlacementConstraint(text).ok(); }
+
 void Fields(auto& io, Is<Dependency> auto& dependency) {
   io.Field("role", dependency.role);
   io.Field("until", dependency.until);
@@ -157,6 +160,8 @@ void Fields(auto& io, Is<RoleSpec> auto& role) {
   io.IfSet("resources", role.resources.others);
   io.IfSet("node_label", role.node_label);
   io.IfSet("placement", role.placement);
+  io.IfSet("placement_spec", role.placement_spec);
+  io.IfSet("allocation_tags", role.allocation_tags);
   io.IfSet("image", role.image);
   io.IfSet("key_prefix", role.key_prefix);
   io.Unless("processes", role.processes, 1, Between{1, kMostProcesses});
@@ -169,6 +174,7 @@ void Fields(auto& io, Is<RoleSpec> auto& role) {
   io.Later("restarts", role.restarts);
   io.Check("name", !role.name.empty(), "a role's name");
   io.Check("command", !role.command.empty(), "a command");
+  io.Check("placement_spec", IsPlacementSpec(role.placement_spec), "a placement constraint");
   io.Later("files", role.files);
   io.IfSet("outlives", role.outlives);
   io.IfSet("depends_on", role.depends_on);
@@ -220,11 +226,13 @@ void Fields(auto& io, Is<YarnSpec> auto& yarn) {
   io.IfSet("am_node_label", yarn.am_node_label);
   io.IfSet("modify_acl", yarn.modify_acl);
   io.IfSet("node_label", yarn.node_label);
+  io.IfSet("placement_spec", yarn.placement_spec);
   io.IfSet("other_name_nodes", yarn.other_name_nodes);
   io.IfSet("keytab", yarn.keytab);
   io.IfSet("portal_url", yarn.portal_url);
   io.IfSet("programs", yarn.programs);
   io.IfSet("view_acl", yarn.view_acl);
+  io.Check("placement_spec", IsPlacementSpec(yarn.placement_spec), "a placement constraint");
 }
 
 void Fields(auto& io, Is<ReproducedProcess> auto& process) { io.Field("variables", process.variables); }

@@ -260,6 +260,11 @@ struct RoleSpec {
   // The label of nodes that may run the tasks, as the scheduler's administrator has named it. Empty: any node.
   std::string node_label;
   Placement placement = Placement::kPack;
+  // On YARN: the condition on the nodes of the role's containers, as ParsePlacementConstraint() reads it, and the tags
+  // by which such conditions name the containers. Empty: any node; no tags. If one of them or YarnSpec::placement_spec
+  // is set, the role has no node label and is not spread.
+  std::string placement_spec;
+  std::vector<std::string> allocation_tags;
   // The image of the containers in which the tasks run: by podman on one machine, by the nodes on YARN. Empty: tasks run
   // without a container.
   std::string image;
@@ -315,6 +320,7 @@ inline constexpr std::string_view kRegistryTimeoutKey = "tony.task.executor.regi
 inline constexpr Duration kLongestGangHold{240'000};
 
 inline constexpr std::string_view kYarnScheduler = "yarn";
+inline constexpr char kJobPlacementKey[] = "tony.application.placement-spec";
 
 // A job's settings for YARN, except the settings of its containers.
 struct YarnSpec {
@@ -326,6 +332,8 @@ struct YarnSpec {
   // The labels of nodes on which containers may run. `node_label` is for tasks whose role has no label of its own,
   // `am_node_label` is for the AM. Empty: any node.
   std::string node_label, am_node_label;
+  // A condition on the nodes of all containers except the AM's, in addition to RoleSpec::placement_spec. Empty: none.
+  std::string placement_spec;
   // The users who may view the application and its logs, and the users who may end it, in addition to the job's own
   // user. The format is Hadoop's: users separated by commas, a blank, then groups separated by commas. "*" means
   // everybody.

@@ -21,6 +21,9 @@ struct ContainerRequest {
   // The label of nodes that may run the container, as the scheduler's administrator has named it. Empty: any node.
   std::string node_label;
   Placement placement = Placement::kPack;
+  // RoleSpec::placement_spec, YarnSpec::placement_spec and RoleSpec::allocation_tags.
+  std::string placement_spec = {}, job_placement_spec = {};
+  std::vector<std::string> allocation_tags = {};
 };
 
 // A request to start the executor of an attempt in a container. The scheduler decides how to start it.

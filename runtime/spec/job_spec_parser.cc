@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/placement_constraint.h"
 #include "runtime/base/strings.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/hdfs_place.h"
@@ -138,6 +139,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, const std::filesystem::
     return values.Bad(kType, StrCat("expected at most ", kLongestType, " characters"));
   TRY_ASSIGN(yarn.priority, values.Count("tony.yarn.priority", 0, INT32_MAX));
   TRY_ASSIGN(yarn.node_label, YarnText(values, "tony.application.node-label"));
+  TRY_ASSIGN(yarn.placement_spec, ConstraintText(values, kJobPlacementKey));
   TRY_ASSIGN(yarn.am_node_label, YarnText(values, "tony.am.node-label"));
   if (yarn.am_node_label.empty()) yarn.am_node_label = yarn.node_label;
   TRY_ASSIGN(yarn.view_acl, AclText(values, "tony.yarn.view-acl"));
@@ -321,6 +323,14 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   RunScriptsByPython(spec, parsed.warnings);
   TRY(AddFrameworkCommands(values, spec));
   return parsed;
+}
+
+Result<std::string> ConstraintText(const PropertyValues& values, std::string_view key) {
+  TRY_ASSIGN(std::string text, YarnText(values, key));
+  if (text.empty()) return text;
+  const auto parsed = ParsePlacementConstraint(text);
+  if (!parsed.ok()) return values.Bad(key, parsed.error().message);
+  return text;
 }
 
 void CheckKeys(const PropertyValues& values, Warnings& warnings) { KeyCheck(values, warnings).Run(); }

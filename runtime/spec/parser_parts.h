@@ -71,6 +71,9 @@ Status ParseFiles(const PropertyValues& values, const std::filesystem::path& dir
 Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text);
 Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const std::filesystem::path& directory);
 
+// Returns the placement constraint of the key, or "".
+Result<std::string> ConstraintText(const PropertyValues& values, std::string_view key);
+
 // Sets the images of the job's containers, and the folders that these see. `spec` has its scheduler and roles already.
 Status ParseImages(const PropertyValues& values, bool single_task, JobSpec& spec);
 

@@ -127,6 +127,46 @@ std::string NodeLabelOf(const PropertyValues& values, std::string_view keys_of) 
   return values.Text(values.Has(own) ? own : "tony.application.node-label");
 }
 
+// Returns the key that sets a role's part of `what`, e.g. "placement-spec": that of the role, or that of all roles.
+std::string KeyOfRoleOrAll(const PropertyValues& values, std::string_view keys_of, std::string_view what) {
+  const std::string own = KeyOf(keys_of, what);
+  return values.Has(own) ? own : KeyOf("containers", what);
+}
+
+// Reads the role's placement constraint and allocation tags.
+Status ParseConstraint(const PropertyValues& values, RoleSpec& role) {
+  if (SchedulerOf(values) != kYarnScheduler) return Ok();
+  const std::string spec_key = KeyOfRoleOrAll(values, role.name, "placement-spec");
+  const std::string tags_key = KeyOfRoleOrAll(values, role.name, "allocation-tags");
+  TRY_ASSIGN(role.placement_spec, ConstraintText(values, spec_key));
+  role.allocation_tags = values.List(tags_key);
+  for (const std::string& tag : role.allocation_tags)
+    if (tag.find_first_of("/=!():") != tag.npos) return values.Bad(tags_key, "expected tags without / = ! ( ) and :");
+  return Ok();
+}
+
+// Refuses what a request with a constraint or with tags cannot name: a label and hosts.
+Status CheckConstraint(const PropertyValues& values, const RoleSpec& role) {
+  if (SchedulerOf(values) != kYarnScheduler) return Ok();
+  std::string beside;
+  if (!Trim(values.Text(kJobPlacementKey)).empty()) beside = kJobPlacementKey;
+  if (!role.allocation_tags.empty()) beside = KeyOfRoleOrAll(values, role.name, "allocation-tags");
+  if (!role.placement_spec.empty()) beside = KeyOfRoleOrAll(values, role.name, "placement-spec");
+  if (beside.empty()) return Ok();
+  const std::string label = role.Key("node-label");
+  if (!role.node_label.empty())
+    return values.Bad(
+        values.Has(label) ? label : "tony.application.node-label",
+        StrCat("role ", role.name, " has ", beside, ", and YARN takes no label beside it; remove one of the ",
+               "two keys (a constraint can select nodes by attributes: NAME=VALUE)"));
+  if (role.placement == Placement::kSpread)
+    return values.Bad(
+        role.Key("placement"),
+        StrCat("role ", role.name, " has ", beside, ", and YARN takes no hosts beside it; remove one of the ",
+               "two keys (notin,node,TAG with the tag of the role spreads its tasks)"));
+  return Ok();
+}
+
 Result<Placement> PlacementOf(const PropertyValues& values, std::string_view keys_of) {
   const std::string key = KeyOf(keys_of, "placement");
   if (const auto placement = FromName<Placement>(Trim(values.Text(key)))) return *placement;
@@ -170,6 +210,8 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   TRY_ASSIGN(role.processes, ProcessesOf(values, name, role.resources));
   role.node_label = NodeLabelOf(values, name);
   TRY_ASSIGN(role.placement, PlacementOf(values, name));
+  TRY(ParseConstraint(values, role));
+  TRY(CheckConstraint(values, role));
   if (StartsRayNode(values, name)) {
     role.command = "ray start";  // AddFrameworkCommands() adds the options
   } else {
@@ -230,6 +272,7 @@ Result<RoleSpec> RoleOfAm(const PropertyValues& values, std::string_view name) {
   role.key_prefix = StrCat(kPrefix, kAm);
   TRY_ASSIGN(role.resources, ResourcesOf(values, kAm));
   role.node_label = NodeLabelOf(values, kAm);
+  TRY(CheckConstraint(values, role));
   TRY_ASSIGN(role.command, CommandOf(values, name, {role.Key("command"), "tony.containers.command"}));
   TRY(ParseRoleRestart(values, role));
   return role;

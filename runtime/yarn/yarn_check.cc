@@ -44,6 +44,23 @@ Status CheckPriority(const YarnCluster& cluster, int priority) {
                       kMost, ")");
 }
 
+// Refuses placement constraints and allocation tags on a cluster whose ResourceManager would refuse each request with
+// them. The check is skipped if the ResourceManager does not report its setting.
+Status CheckPlacement(const YarnCluster& cluster, const JobSpec& spec) {
+  constexpr const char* kHandler = "yarn.resourcemanager.placement-constraints.handler";
+  std::string key = spec.yarn.placement_spec.empty() ? "" : kJobPlacementKey;
+  for (const RoleSpec& role : spec.roles) {
+    if (!role.allocation_tags.empty()) key = role.Key("allocation-tags");
+    if (!role.placement_spec.empty()) key = role.Key("placement-spec");
+  }
+  if (key.empty()) return Ok();
+  const auto handler = hadoop::RmSetting(cluster.rm_web, cluster.trust, kHandler, kLimit);
+  if (!handler || *handler != "disabled") return Ok();
+  return InvalidError(key, ": this cluster places no containers by constraints or tags (", kHandler,
+                      "=disabled): ask its administrator for \"scheduler\" there, or remove the key; "
+                      "tony.<role>.node-label and tony.<role>.placement choose nodes, too");
+}
+
 // Returns the node labels that a job requests. The key of each is the configuration key that requests the label.
 std::map<std::string, std::string> LabelsOf(const JobSpec& spec) {
   std::map<std::string, std::string> labels;
@@ -112,6 +129,7 @@ Result<CheckedJob> CheckYarnCluster(const YarnCluster& cluster, const JobSpec& s
   if (!other_hdfs.empty()) TRY(TokensForJob(cluster, spec).status());
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec, queue.queue));
+  TRY(CheckPlacement(cluster, spec));
   // The address in the site files may not be that of a NameNode. An error kUnavailable therefore names the key of the
   // address.
   const Status hdfs = AskHdfs(cluster);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/cluster_spec.h"
 
@@ -65,21 +66,42 @@ int64_t RoomFor(const hadoop::Resource& size, const hadoop::NodeReport& node) {
   return room;
 }
 
+// Returns the request id of an attempt with a constraint or with tags, above the numbers of other lines: 40 bits for
+// the role (its FNV-1a hash), 14 for the task, and 8 for the attempt. The ResourceManager serves the lowest id first.
+// It refuses a request if it knows a different request with the same id, such as one from an earlier process of the AM.
+// An id that counts lines would therefore not be safe.
+int64_t ConstrainedId(const AttemptId& attempt) {
+  uint64_t hash = 14695981039346656037U;
+  for (const unsigned char sign : attempt.task.role) hash = (hash ^ sign) * 1099511628211U;
+  const auto index = static_cast<uint64_t>(attempt.task.index), number = static_cast<uint64_t>(attempt.number);
+  return static_cast<int64_t>(uint64_t{1} << 62 | hash >> 24 << 22 | index << 8 | number % 256);
+}
+
 }  // namespace
+
+bool YarnRequests::Line::IsConstrained() const {
+  return !placement_spec.empty() || !job_placement_spec.empty() || !tags.empty();
+}
 
 YarnRequests::Line& YarnRequests::LineOf(const ContainerRequest& ask) {
   const std::string& role = ask.attempt.task.role;
   const hadoop::Resource size = ToYarn(ask.resources);
+  const bool is_constrained =
+      !ask.placement_spec.empty() || !ask.job_placement_spec.empty() || !ask.allocation_tags.empty();
   for (auto& [number, line] : lines_) {
-    if (line.role == role && line.size == size && line.label == ask.node_label && line.placement == ask.placement)
+    if (!is_constrained && line.role == role && line.size == size && line.label == ask.node_label &&
+        line.placement == ask.placement)
       return line;
   }
   if (std::ranges::count(roles_, role) == 0) roles_.push_back(role);
-  Line& line = lines_[++last_line_];
+  Line& line = lines_[is_constrained ? ConstrainedId(ask.attempt) : ++last_line_];
   line.role = role;
   line.size = size;
   line.label = ask.node_label;
   line.placement = ask.placement;
+  line.placement_spec = ask.placement_spec;
+  line.job_placement_spec = ask.job_placement_spec;
+  line.tags = ask.allocation_tags;
   return line;
 }
 
@@ -105,13 +127,13 @@ void YarnRequests::Avoid(std::set<std::string> hosts) {
 
 void YarnRequests::SetNodes(std::vector<hadoop::NodeReport> nodes) {
   nodes_ = std::move(nodes);
-  for (auto& [number, line] : lines_) line.must_send |= !line.waiting.empty() && !IsTold(line);
+  for (auto& [number, line] : lines_) line.must_send |= !line.waiting.empty() && !line.IsConstrained() && !IsTold(line);
 }
 
 void YarnRequests::HandleRmRestart() {
   for (auto& [number, line] : lines_) {
     line.told.clear();
-    line.in_exchange = false;
+    line.in_exchange = line.is_rejected = false;
     line.must_send = !line.waiting.empty();
   }
   for (auto& [id, released] : released_) released = Released{};
@@ -200,11 +222,34 @@ std::vector<hadoop::ContainerRequest> YarnRequests::RowsOf(int64_t number, Line&
   return rows;
 }
 
+hadoop::ConstrainedRequest YarnRequests::ConstrainedRequestOf(int64_t number, const Line& line) const {
+  std::vector<PlacementConstraint> all;
+  for (const std::string& text : {line.placement_spec, line.job_placement_spec}) {
+    if (text.empty()) continue;
+    auto parsed = ParsePlacementConstraint(text);
+    CHECK(parsed.ok());  // the spec's reader has checked it
+    all.push_back(*std::move(parsed));
+  }
+  // As in TonY, a container without tags has the empty tag, because a ResourceManager logs a warning if it has none.
+  hadoop::ConstrainedRequest request{.priority = PriorityOf(line.role),
+                                     .request_id = number,
+                                     .tags = line.tags.empty() ? std::vector<std::string>{""} : line.tags,
+                                     .resource = line.size,
+                                     .count = static_cast<int32_t>(line.waiting.size())};
+  if (all.size() == 1) request.constraint = std::move(all.front());
+  if (all.size() > 1) request.constraint = {.form = PlacementConstraint::Form::kAnd, .parts = std::move(all)};
+  return request;
+}
+
 hadoop::Asked YarnRequests::Next() {
   hadoop::Asked asked;
   for (auto& [number, line] : lines_) {
     if (!std::exchange(line.must_send, false)) continue;
     line.in_exchange = true;
+    if (line.IsConstrained()) {
+      asked.constrained.push_back(ConstrainedRequestOf(number, line));
+      continue;
+    }
     const auto rows = RowsOf(number, line);
     asked.asks.insert(asked.asks.end(), rows.begin(), rows.end());
   }
@@ -228,6 +273,10 @@ void YarnRequests::EndExchange(bool is_known_read) {
   for (auto& [id, released] : released_) {
     if (std::exchange(released.in_exchange, false) && is_known_read) ++released.answers;
   }
+  std::erase_if(lines_, [](const auto& each) {
+    const Line& line = each.second;
+    return line.IsConstrained() && line.waiting.empty() && !line.must_send;
+  });
   avoided_may_be_unread_ = !is_known_read && !avoided_in_exchange_.empty();
   if (is_known_read) avoided_sent_.clear();
   avoided_sent_.insert(avoided_in_exchange_.begin(), avoided_in_exchange_.end());
@@ -280,6 +329,9 @@ YarnRequests::News YarnRequests::Answered(const hadoop::Allocation& allocation) 
     }
   }
   EndExchange(!allocation.may_be_repeated);
+  for (auto& [number, line] : lines_) line.must_send |= std::exchange(line.is_rejected, false);
+  for (const int64_t number : allocation.rejected)
+    if (const auto line = lines_.find(number); line != lines_.end()) line->second.is_rejected = true;
   for (const hadoop::ContainerId& id : surplus) Release(id);
   for (const hadoop::ContainerStatus& status : allocation.ended) {
     Uncount(status.id);
@@ -320,6 +372,9 @@ std::optional<std::string> YarnRequests::WhyWaiting(ClusterRoom room) const {
   for (const auto& [number, line] : lines_) {
     if (line.waiting.empty()) continue;
     if (auto why = WhyNotGranted({line.size, line.label}, room)) return why;
+    if (!line.placement_spec.empty() || !line.job_placement_spec.empty())
+      return StrCat("the ResourceManager has found no free node yet that the placement constraint of role ", line.role,
+                    " allows");
   }
   return std::nullopt;
 }

@@ -42,6 +42,10 @@ class FailingNodes {
 // subtracts what it grants from the row, so the row is sent only if the ResourceManager cannot know the new number. An
 // exchange must end before the next one begins. Next() returns the request. The outcome is passed to Answered(),
 // Unanswered(), Refused() or HandleRmRestart().
+//
+// An attempt with a placement constraint or with allocation tags has a line of its own, and a ConstrainedRequest
+// instead of rows. Its count is 1 or 0, because some clusters add up the counts that they receive. If such a cluster
+// receives the request twice, it grants a surplus, which is released.
 
 struct YarnGrant {
   AttemptId attempt;
@@ -88,13 +92,15 @@ class YarnRequests {
 
  private:
   using Counts = std::map<std::string, int32_t>;  // key: host or rack
-  // A line: the attempts of one role, size, label and placement, which the ResourceManager cannot distinguish. The
-  // number of the line is the request id, which a grant names.
+  // A line: the attempts of one role, size, label and placement, which the ResourceManager cannot distinguish, or one
+  // attempt with a constraint or with tags. The number of the line is the request id, which a grant names.
   struct Line {
     std::string role;
     hadoop::Resource size;
     std::string label;
     Placement placement = Placement::kPack;
+    std::string placement_spec, job_placement_spec;
+    std::vector<std::string> tags;
     std::set<AttemptId> waiting;
     // `told`: rows whose count in the ResourceManager is possibly above 0. `telling`: the value that `told` gets after
     // this exchange.
@@ -103,6 +109,11 @@ class YarnRequests {
     Counts given;
     bool must_send = false;
     bool in_exchange = false;
+    // True: the ResourceManager has dropped the ConstrainedRequest. It is sent again after one more exchange, so that a
+    // cluster without room is not asked in each one.
+    bool is_rejected = false;
+
+    bool IsConstrained() const;  // has a ConstrainedRequest
   };
   struct Released {
     // Number of answers to exchanges that named the release.
@@ -116,6 +127,7 @@ class YarnRequests {
   Counts PlacesOf(const Line& line) const;
   bool IsTold(const Line& line) const;
   std::vector<hadoop::ContainerRequest> RowsOf(int64_t number, Line& line) const;
+  hadoop::ConstrainedRequest ConstrainedRequestOf(int64_t number, const Line& line) const;
   void EndExchange(bool is_known_read);
   void Count(const hadoop::Container& container, Line& line);
   void Uncount(const hadoop::ContainerId& container);

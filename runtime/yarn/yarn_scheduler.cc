@@ -76,6 +76,11 @@ namespace {
 constexpr Duration kQuickFor{10'000};
 constexpr Duration kFirstRetry{100}, kLongestRetry{2000};
 constexpr Duration kUnregisterAgain{100};  // as in AMRMClientImpl
+// Parts of a ResourceManager's refusals of requests that it would refuse again: InvalidResourceRequestException,
+// InvalidLabelResourceRequestException, SchedulerInvalidResoureRequestException (as Hadoop spells it), and the
+// exception of a cluster that handles no placement constraints.
+constexpr std::string_view kRefusals[] = {
+    "ResourceRequestException: ", "ResoureRequestException: ", "Found non empty SchedulingRequest"};
 // Numbers of usual exchanges, which are as far apart as the heartbeats of a node. After two of them, rows for hosts
 // that have room should have been granted, so the nodes are listed again. A delay is reported after five, and then
 // after every five.
@@ -312,8 +317,8 @@ void YarnScheduler::TakeEnd(const bool& is_recorded) {
 }
 
 void YarnScheduler::OnTrouble(const Error& error) {
-  // InvalidResourceRequestException, InvalidLabelResourceRequestException: a retry would also be refused.
-  const bool is_refused = error.message.find("ResourceRequestException: ") != std::string::npos;
+  const bool is_refused = std::ranges::any_of(
+      kRefusals, [&](std::string_view text) { return error.message.find(text) != std::string::npos; });
   const std::vector<AttemptId> refused = is_refused ? asks_.Refused() : std::vector<AttemptId>();
   asks_.Unanswered();
   for (const AttemptId& attempt : refused) ReportNeverGranted(attempt, error.message);

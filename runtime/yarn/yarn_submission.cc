@@ -93,6 +93,15 @@ std::string LabelText(const std::string& label) {
   return label.empty() ? "" : StrCat(", on a node with the label ", label);
 }
 
+std::string PlacementText(const std::string& role_spec, const std::string& job_spec) {
+  const std::string both = role_spec.empty() || job_spec.empty() ? "" : " and ";
+  return role_spec.empty() && job_spec.empty() ? "" : StrCat(", on nodes that meet ", role_spec, both, job_spec);
+}
+
+std::string AllocationTagsText(const std::vector<std::string>& tags) {
+  return tags.empty() ? "" : StrCat(", with the allocation tag", tags.size() > 1 ? "s " : " ", Join(tags, ", "));
+}
+
 std::string WhoText(const std::string& acl) {
   return StrCat("by its user", acl.empty() ? " only" : StrCat(" and \"", acl, "\""));
 }
@@ -115,7 +124,8 @@ void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& ste
     ask(StrCat("the application master gets the keytab ", spec.yarn.keytab, " in its container's credentials"));
   for (const RoleSpec& role : spec.roles)
     ask(StrCat(Counted(role.instances, "container"), " of ", SizeText(role.resources), " for role ", role.name,
-               LabelText(role.node_label), ImageText(role.image)));
+               LabelText(role.node_label), PlacementText(role.placement_spec, spec.yarn.placement_spec),
+               AllocationTagsText(role.allocation_tags), ImageText(role.image)));
   ask(spec.mode == DistributedMode::kGang ? "all containers before any task starts"
                                           : "each task starts when its container is ready");
 }

@@ -194,6 +194,11 @@ hadoop
   tony.am.node-label=gpu | /yarn/am_node_label="gpu"
   tony.worker.node-label=gpu | /roles/0/node_label="gpu"
   tony.worker.placement=spread | /roles/0/placement="spread"
+  tony.worker.allocation-tags=a,b | /roles/0/allocation_tags=["a","b"]
+  tony.containers.allocation-tags=a | /roles/0/allocation_tags=["a"]
+  tony.worker.placement-spec=notin,node,a | /roles/0/placement_spec="notin,node,a"
+  tony.containers.placement-spec=notin,node,a | /roles/0/placement_spec="notin,node,a"
+  tony.application.placement-spec=os=x | /yarn/placement_spec="os=x"
   tony.other.namenodes=hdfs://other:1 | /yarn/other_name_nodes=["hdfs://other:1"]
   tony.portal.url=https://portal:1/ | /yarn/portal_url="https://portal:1"
   tony.worker.resource.disk=2 | /roles/0/resources={"disk":"2"}

@@ -286,6 +286,8 @@ class PlannedRole:
     min_succeeded: int | None = None
     min_failed: int | None = None
     image: str | None = None
+    placement_spec: str | None = None
+    allocation_tags: tuple[str, ...] = ()
     resources: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
 
 

@@ -65,7 +65,7 @@ const TestRow kEffects[] = {
       {"local tony.yarn.queue", "no effect without tony.scheduler=yarn"},
       {"local tony.local.priority", ""},
       {"yarn tony.local.priority", "no effect without tony.scheduler=local"},
-      {"local tony.worker.allocation-tags", "no effect yet"},
+      {"local tony.worker.allocation-tags", "no effect without tony.scheduler=yarn"},
       {"local tony.task.executor.jvm.opts", "no effect: TonY in C++ runs no Java"}}},
 };
 TABLE_TEST(KeysTest, kEffects, Gives(WhyNone));

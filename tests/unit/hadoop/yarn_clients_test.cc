@@ -336,6 +336,31 @@ TEST_F(AmRmSessionTest, AnAllocateCallCarriesTheContainerRequestsTheReleasesAndT
   EXPECT_EQ(request.progress(), 0.5F);
 }
 
+TEST_F(AmRmSessionTest, AnAllocateCallCarriesConstrainedRequestsAndTheAnswerNamesTheRejectedOnes) {
+  Play(server, {[&](const Call& call) {
+         wire::AllocateResponse answer;
+         answer.set_response_id(1);
+         auto& rejected = *answer.add_rejected_scheduling_requests();
+         rejected.set_reason(wire::RRP_COULD_NOT_PLACE_ON_NODE);
+         rejected.mutable_request()->set_allocationrequestid(9);
+         server.Succeed(call, answer);
+       }});
+  Asked asked;
+  asked.constrained = {{.priority = 2, .request_id = 9, .tags = {"a", "b"}, .resource = {256, 1, {}}, .count = 1},
+                       {.request_id = 10, .constraint = PlacementConstraint{.tags = {{.name = "a"}}}}};
+  EXPECT_EQ(std::get<Allocation>(Allocate(asked)).rejected, std::vector<int64_t>{9});
+  const auto request = RequestOf<wire::AllocateRequest>(server.calls.at(0));
+  ASSERT_EQ(request.scheduling_requests_size(), 2);
+  const auto& first = request.scheduling_requests(0);
+  EXPECT_EQ(std::tuple(first.allocationrequestid(), first.priority().priority()), std::tuple(9, 2));
+  EXPECT_EQ(std::tuple(first.allocationtags(0), first.allocationtags(1)), std::tuple("a", "b"));
+  EXPECT_EQ(first.executiontype().execution_type(), wire::GUARANTEED);
+  EXPECT_EQ(first.resourcesizing().numallocations(), 1);
+  EXPECT_EQ(first.resourcesizing().resources().memory(), 256);
+  EXPECT_FALSE(first.has_placementconstraint());
+  EXPECT_TRUE(request.scheduling_requests(1).placementconstraint().has_simpleconstraint());
+}
+
 TEST_F(AmRmSessionTest, AnAllocateAnswerIsDecodedIntoGrantedEndedAndPreemptedContainers) {
   Play(server, {[&](const Call& call) {
          wire::AllocateResponse answer;

@@ -160,6 +160,42 @@ const TestRow kRoles[] = {
 };
 TABLE_TEST(RoleParserTest, kRoles, CheckSpecAnywhere);
 
+// ---- placement constraints
+
+const std::string kOnYarn = " | tony.scheduler=yarn";
+const std::string kTagged = "tony.worker.allocation-tags=train" + kOnYarn;
+
+const TestRow kConstraints[] = {
+    {"ARoleHasItsOwnConstraintAndTagsOrThoseOfAllRoles",
+     {{"tony.worker.placement-spec= in,node,a  | tony.containers.placement-spec=in,node,b" + kOnYarn,
+       "worker.placement_spec=in,node,a | quiet"},
+      {"tony.containers.placement-spec=in,node,b" + kOnYarn, "worker.placement_spec=in,node,b"},
+      {"tony.worker.allocation-tags=a, b | tony.containers.allocation-tags=c" + kOnYarn,
+       "worker.allocation_tags=[\"a\",\"b\"]"},
+      {"tony.application.placement-spec=os=x" + kOnYarn, "yarn.placement_spec=os=x | worker.placement_spec=none"}}},
+    {"AConstraintThatHadoopWouldRefuseIsRefusedWithItsKeyAndPosition",
+     {{"tony.{worker|containers|application}.placement-spec=in,nodes,a" + kOnYarn,
+       "refused at character 4: expected node or rack after in"},
+      {"tony.worker.allocation-tags=a,all/b" + kOnYarn, "refused expected tags without / = ! ( ) and :"}}},
+    {"ANodeLabelBesideAConstraintOrTagsIsRefused",
+     {{"tony.worker.node-label=gpu | " + kTagged,
+       "refused role worker has tony.worker.allocation-tags, and YARN takes no label beside it; remove one of the two "
+       "keys (a constraint can select nodes by attributes: NAME=VALUE)"},
+      {"tony.application.node-label=gpu | tony.containers.placement-spec=os=x" + kOnYarn,
+       "refused ^role worker has tony.containers.placement-spec, and "},
+      {"tony.worker.instances=0 | tony.application.node-label=gpu | tony.application.placement-spec=os=x" + kOnYarn,
+       "error ~role driver has tony.application.placement-spec, and "}}},
+    {"ASpreadRoleWithAConstraintOrTagsIsRefused",
+     {{"tony.worker.placement=spread | " + kTagged,
+       "refused role worker has tony.worker.allocation-tags, and YARN takes no hosts beside it; remove one of the two "
+       "keys (notin,node,TAG with the tag of the role spreads its tasks)"}}},
+    {"AConstraintOnOneMachineCausesAWarning",
+     {{"tony.worker.placement-spec=in,nodes,a",
+       "worker.placement_spec=none | warns tony.worker.placement-spec (from -conf): accepted, no effect without "
+       "tony.scheduler=yarn"}}},
+};
+TABLE_TEST(ConstraintParserTest, kConstraints, CheckSpecAnywhere);
+
 // ---- limits of one task
 
 const std::string kAllocation = "tony.container.allocation.timeout";

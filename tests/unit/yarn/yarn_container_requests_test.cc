@@ -244,6 +244,93 @@ const TestRow kAsks[] = {
 };
 TABLE_TEST(YarnAsksTest, kAsks, ScriptIn<AsksWorld>());
 
+ContainerRequest Constrained(const AttemptId& attempt, const std::string& spec, std::vector<std::string> tags = {}) {
+  ContainerRequest ask = AskFor(attempt);
+  ask.placement_spec = spec;
+  ask.allocation_tags = std::move(tags);
+  return ask;
+}
+
+// Returns requests as "PRIORITY=COUNT", with their tags and "constrained", and the number of other rows.
+std::string SentBy(const hadoop::Asked& asked) {
+  std::vector<std::string> requests;
+  for (const auto& each : asked.constrained)
+    requests.push_back(
+        StrCat(each.priority, "=", each.count, " [", Join(each.tags, ","), "]", each.constraint ? " constrained" : ""));
+  std::ranges::sort(requests);
+  return StrCat(OrNothing(requests), " | ", asked.asks.size(), " rows");
+}
+
+TEST(YarnConstraintsTest, EachAttemptWithAConstraintOrTagsHasARequestOfItsOwnAndNoRows) {
+  YarnRequests requests;
+  requests.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 8192)});
+  requests.Want(Constrained(Attempt(0, "ps"), "", {"ps"}));
+  for (int i = 0; i < 2; ++i) requests.Want(Constrained(Attempt(i), "notin,node,train"));
+  const hadoop::Asked asked = requests.Next();
+  EXPECT_EQ(SentBy(asked), "1=1 [ps], 2=1 [] constrained, 2=1 [] constrained | 0 rows");
+  const auto& first = asked.constrained.at(0);
+  requests.Answered({});
+  const hadoop::Container granted{
+      .id = YarnId(5), .node = {"n1", 8041}, .resource = {256, 1, {}}, .request_id = first.request_id};
+  EXPECT_EQ(requests.Answered({.granted = {granted}}).grants.size(), 1u);
+  EXPECT_EQ(SentBy(requests.Next()),
+            StrCat(first.priority, "=0 [", first.tags.at(0), "]", first.constraint ? " constrained" : "", " | 0 rows"))
+      << "the ResourceManager keeps a request until it gets the count 0";
+  requests.Answered({});
+  EXPECT_FALSE(requests.HasNews());
+  hadoop::Container surplus = granted;
+  surplus.id = YarnId(6);
+  EXPECT_TRUE(requests.Answered({.granted = {surplus}}).grants.empty());
+  EXPECT_EQ(requests.Next().release, std::vector<hadoop::ContainerId>{surplus.id});
+}
+
+TEST(YarnConstraintsTest, ARequestIsNotSentAgainUnlessItWasDroppedOrTheResourceManagerHasRestarted) {
+  YarnRequests requests;
+  requests.Want(Constrained(Attempt(0), "notin,node,train"));
+  const std::string sent = "1=1 [] constrained | 0 rows";
+  const hadoop::Asked first = requests.Next();
+  EXPECT_EQ(SentBy(first), sent);
+  requests.Answered({});
+  requests.SetNodes({NodeOf("n1", 8192)});
+  EXPECT_FALSE(requests.HasNews());
+  requests.Answered({.rejected = {first.constrained.at(0).request_id}});
+  EXPECT_FALSE(requests.HasNews()) << "after one more exchange";
+  requests.Answered({});
+  EXPECT_EQ(SentBy(requests.Next()), sent);
+  requests.Answered({});
+  requests.HandleRmRestart();
+  EXPECT_EQ(SentBy(requests.Next()), sent);
+  requests.Answered({});
+  EXPECT_EQ(requests.WhyWaiting({}),
+            "the ResourceManager has found no free node yet that the placement constraint of role worker allows");
+  requests.Withdraw(Attempt(0));
+  EXPECT_EQ(SentBy(requests.Next()), "1=0 [] constrained | 0 rows");
+}
+
+TEST(YarnConstraintsTest, TheIdOfARequestBelongsToItsAttempt) {
+  const auto id_after = [](int other) {
+    YarnRequests requests;
+    requests.Want(Constrained(Attempt(other), "in,node,a"));
+    requests.Want(Constrained(Attempt(1), "in,node,a"));
+    std::vector<int64_t> ids;
+    for (const auto& each : requests.Next().constrained) ids.push_back(each.request_id);
+    return ids;
+  };
+  const auto ids = id_after(1), others = id_after(2);
+  ASSERT_EQ(ids.size(), 1u);
+  EXPECT_EQ(others.size(), 2u);
+  EXPECT_EQ(std::ranges::count(others, ids[0]), 1)
+      << "the request that an earlier process of the AM sent is not refused";
+}
+
+TEST(YarnConstraintsTest, TheConstraintOfTheJobHoldsBesidesThatOfTheRole) {
+  YarnRequests requests;
+  ContainerRequest ask = Constrained(Attempt(0), "notin,node,a");
+  ask.job_placement_spec = "os=linux";
+  requests.Want(ask);
+  EXPECT_EQ(requests.Next().constrained.at(0).constraint, *ParsePlacementConstraint("and(notin,node,a:os=linux)"));
+}
+
 TEST(YarnManyHostsTest, ContainersAreRequestedOnlyOnThe200Of1000HostsWithFreeMemory) {
   std::vector<hadoop::NodeReport> nodes;
   for (int i = 0; i < 1000; ++i) nodes.push_back(NodeOf(StrCat("n", i), 8192, i % 5 == 0 ? 0 : 8192));
