@@ -9,6 +9,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/checkpoints.h"
 #include "runtime/records/files_for_others.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
@@ -31,6 +32,16 @@ class ClusterFiles {
   // tasks find the file unpacked. kInvalid: the file has changed since the submit.
   virtual Result<bool> FetchStaged(const JobRecords& records, const std::string& key,
                                    const std::filesystem::path& to) const = 0;
+  // Returns a reader for the folder in which the job's program leaves its checkpoints.
+  virtual Result<std::shared_ptr<const CheckpointFolder>> Checkpoints(const JobId& job,
+                                                                      const std::string& directory) const = 0;
+  // Copies a checkpoint of the job, a file or a folder, into the existing folder `to` of this machine.
+  virtual Status FetchCheckpoint(const JobId& job, const std::string& checkpoint,
+                                 const std::filesystem::path& to) const = 0;
+  // Returns a folder for the checkpoints of a new job, which tony gc removes with the job's records.
+  virtual Result<std::string> FolderForCheckpoints(const JobId& job) const = 0;
+  // Makes such a folder, and copies a checkpoint of this machine into it; empty: makes the folder only.
+  virtual Status SendCheckpoint(const std::filesystem::path& checkpoint, const std::string& folder) const = 0;
   // Returns a writer for the history files of the job in this folder.
   virtual Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
                                                                      const std::string& folder) const = 0;

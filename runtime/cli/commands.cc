@@ -277,12 +277,15 @@ std::vector<Verb> Verbs() {
                "print the JSON object that the chief of an ended job left in $TONY_OUTPUT_FILE", {kJson}),
       MakeVerb(
           RunReproduce, "reproduce", "JOB [TASK] | FILE", 1, 2,
-          "start a task of a job again on this machine, with the program, files, variables and checkpoint that the "
-          "job keeps; without TASK, the task that failed first; FILE is a pack; the exit code is the task's",
+          "start a task of a job again, on this machine or on a cluster, with the program, files, variables and "
+          "checkpoint that the job keeps; without TASK, the task that failed first; FILE is a pack; the exit code is "
+          "the task's",
           {{"alone", kFlag, "", "start the task without the tasks that it works with"},
            {"gang", kFlag, "", "start all tasks that run at the same time; the default if the task needs others"},
            {"shell", kFlag, "", "open a shell in the task's folder, with its variables, instead of its program"},
            {"debugger", kFlag, "", "start the task's program in pdb, or in gdb if it is not a Python program"},
+           {"on", kValue, "SCHEDULER", "where the task starts: local, this machine, the default; or yarn"},
+           {"queue", kValue, "QUEUE", "queue of the cluster, instead of the job's"},
            {"pack", kValue, "FILE", "write all that this takes, except secrets, into FILE, and start nothing"},
            {"checkpoint", kValue, "PATH", "the checkpoint to resume from, instead of the task's; none: without"},
            {"memory", kValue, "SIZE", "memory of each task, instead of the job's"},

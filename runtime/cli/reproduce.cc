@@ -1,5 +1,5 @@
-// `tony reproduce`: starts one attempt of a task again on this machine, as a job of its own. With --pack, writes all
-// that this takes into a file, which `tony reproduce FILE` starts on another machine.
+// `tony reproduce`: starts one attempt of a task again as a job of its own, on this machine or with --on yarn on a
+// cluster. With --pack, writes all that this takes into a file, which `tony reproduce FILE` starts on another machine.
 #include <termios.h>
 #include <unistd.h>
 
@@ -64,6 +64,34 @@ Result<FetchedReproduction> ReadSource(const CommandLine& line) {
 
 std::string NameOf(const Reproduction& kept) { return StrCat(ToString(kept.ran.attempt), " of job ", kept.job.value); }
 
+// Returns the entry of the scheduler on which the reproduction runs.
+Result<const BackendEntry*> TargetOf(const CommandLine& line) {
+  const std::string name = line.Has("on") ? line.Value("on") : std::string(Backends().front().scheduler);
+  std::vector<std::string> known;
+  for (const BackendEntry& entry : Backends()) {
+    if (entry.scheduler == name) return &entry;
+    known.emplace_back(entry.scheduler);
+  }
+  return Error{ErrorCode::kUsage, StrCat("--on ", Quoted(name), ": expected ", Join(known, " or "))};
+}
+
+// Checks the options that do not depend on the job, and returns the scheduler.
+Result<const BackendEntry*> CheckOptions(const CommandLine& line) {
+  if (line.Has("gang") && line.Has("alone")) return Error{ErrorCode::kUsage, "--gang and --alone exclude each other"};
+  if (line.Has("shell") && line.Has("debugger"))
+    return Error{ErrorCode::kUsage, "--shell and --debugger exclude each other"};
+  TRY_ASSIGN(const BackendEntry* const target, TargetOf(line));
+  const bool is_here = target->backend().keeps_programs();
+  for (const char* session : {"shell", "debugger"})
+    if (line.Has(session) && !is_here)
+      return Error{ErrorCode::kUsage, StrCat("--", session, " needs the task on this machine; leave out --on ",
+                                             target->scheduler, ", or leave out --", session)};
+  if (line.Has("queue") && is_here)
+    return Error{ErrorCode::kUsage, "--queue names a queue of a cluster; add --on yarn"};
+  TRY(target->check_configured(JobId()));
+  return target;
+}
+
 // Replaces the checkpoint by the one that --checkpoint names. Without the option, the attempt's own one must be
 // unchanged.
 Status ChooseCheckpoint(const CommandLine& line, FetchedReproduction& source) {
@@ -80,9 +108,10 @@ Status ChooseCheckpoint(const CommandLine& line, FetchedReproduction& source) {
     return Ok();
   }
   if (IsPack(line.words().front()) || !checkpoint) return Ok();
-  const std::string damage = CheckpointDamage(*checkpoint);
-  if (damage.empty()) return Ok();
-  return NotFoundError(damage,
+  TRY_ASSIGN(const fs::path home, TonyHome());
+  const Status fetched = FetchCheckpoint(source, home);
+  if (fetched.ok() || fetched.error().code != ErrorCode::kNotFound) return fetched;
+  return NotFoundError(fetched.error().message,
                        "; name a copy of it with --checkpoint PATH, or start without one with --checkpoint none");
 }
 
@@ -133,12 +162,11 @@ Result<std::map<std::string, std::string>> AskSecrets(const CommandLine& line, c
   return secrets;
 }
 
-Result<ReproductionPlan> PlanOf(const CommandLine& line, const Reproduction& kept) {
+Result<ReproductionPlan> PlanOf(const CommandLine& line, const Reproduction& kept, const BackendEntry& target) {
   const TaskId& task = kept.ran.attempt.task;
-  if (line.Has("gang") && line.Has("alone")) return Error{ErrorCode::kUsage, "--gang and --alone exclude each other"};
-  if (line.Has("shell") && line.Has("debugger"))
-    return Error{ErrorCode::kUsage, "--shell and --debugger exclude each other"};
   ReproductionPlan plan;
+  plan.scheduler = target.scheduler;
+  if (line.Has("queue")) plan.queue = line.Value("queue");
   plan.gang = line.Has("gang") || (!line.Has("alone") && !RunsAlone(kept.spec, *kept.spec.FindRole(task.role)));
   if (line.Has("memory")) {
     constexpr std::string_view kKey = "tony.worker.memory";
@@ -196,32 +224,49 @@ int Report(const Reproduction& kept, const JobStatus& status, const TaskId& task
 
 struct Start {
   const CommandLine& line;
+  const Backend& backend;
   const Reproduction& kept;
   ReproductionPlan plan;
   std::map<std::string, std::string> secrets;
   bool is_foreign = false;
 };
 
-// Returns the job that starts the attempt again. Its checkpoint folder is in the folder of the job `id`, because the
-// reproduction must not write into the folder of the job.
-RequestedJob MakeRequest(Start start, const JobId& id, const fs::path& home, TerminalSession* session) {
+// Returns the folder for the checkpoints of the reproduction `id`, which must not write into the folder of the job. It
+// is where the new job's tasks can reach it: in the folder of the new job, or in a file system that all nodes share.
+Result<std::string> FolderForCheckpoints(const Start& start, const JobId& id, const fs::path& home) {
+  const std::string& directory = start.kept.spec.checkpoint.directory;
+  const ClusterFiles* cluster = start.backend.cluster_files();
+  if (!cluster) return (home / "jobs" / id.value / "checkpoints").string();
+  if (IsInHdfs(directory)) return cluster->FolderForCheckpoints(id);
+  return StrCat(directory, "-", id.value);
+}
+
+Status FillFolder(const std::string& folder, const std::optional<Checkpoint>& checkpoint, const Backend& backend) {
+  if (IsInHdfs(folder))
+    return Annotate(backend.cluster_files()->SendCheckpoint(checkpoint ? checkpoint->path : "", folder),
+                    StrCat("copy the checkpoint into ", folder));
+  TRY(MakeFolder(folder));
+  return checkpoint ? CopyCheckpoint(checkpoint->path, folder) : Ok();
+}
+
+// Returns the job that starts the attempt again.
+Result<RequestedJob> MakeRequest(Start start, const JobId& id, const fs::path& home, TerminalSession* session) {
   const std::optional<Checkpoint> checkpoint = start.kept.ran.resumed_from;
   if (!start.kept.spec.checkpoint.directory.empty()) {
-    start.plan.checkpoints = (home / "jobs" / id.value / "checkpoints").string();
+    TRY_ASSIGN(start.plan.checkpoints, FolderForCheckpoints(start, id, home));
     start.plan.resumes = checkpoint.has_value();
   }
   RequestedJob asked;
   asked.job.spec = ReproductionSpec(start.kept, start.plan);
   asked.job.secrets = std::move(start.secrets);
   asked.id = id;
-  asked.prepared =
-      PreparedJob{.staged = start.kept.staged,
-                  .environment = ReproductionEnvironment(start.kept, OwnEnvironment(), start.is_foreign),
-                  .fill = [folder = start.plan.checkpoints, checkpoint, session](const JobRecords& records) -> Status {
-                    if (!folder.empty()) TRY(MakeFolder(folder));
-                    if (!folder.empty() && checkpoint) TRY(CopyCheckpoint(checkpoint->path, folder));
-                    return session ? session->Begin(records.place()) : Ok();
-                  }};
+  asked.prepared = PreparedJob{.staged = start.kept.staged,
+                               .environment = ReproductionEnvironment(start.kept, OwnEnvironment(), start.is_foreign),
+                               .fill = [folder = start.plan.checkpoints, checkpoint, session,
+                                        &backend = start.backend](const JobRecords& records) -> Status {
+                                 if (!folder.empty()) TRY(FillFolder(folder, checkpoint, backend));
+                                 return session ? session->Begin(records.place()) : Ok();
+                               }};
   return asked;
 }
 
@@ -230,18 +275,18 @@ Result<int> StartAgain(Start start) {
   // Ctrl-C belongs to the program at the terminal.
   if (session) signal(SIGINT, SIG_IGN);
   TRY_ASSIGN(const fs::path home, TonyHome());
-  const Backend& backend = DefaultBackend();
-  TRY_ASSIGN(const auto jobs, backend.Jobs({}));
+  const Backend& backend = start.backend;
+  TRY_ASSIGN(const auto jobs, backend.Jobs(SiteFiles()));
   TRY_ASSIGN(const JobId id, jobs->NewId(RealClock().Now()));
   const TaskId task = ReproducedTask(start.kept, start.plan);
   const Reproduction& kept = start.kept;
   const bool gang = start.plan.gang;
-  const RequestedJob asked = MakeRequest(std::move(start), id, home, session.get());
+  TRY_ASSIGN(const RequestedJob asked, MakeRequest(std::move(start), id, home, session.get()));
   auto checked = backend.Check(asked.job, CheckFor::kSubmit);
   if (!checked.ok())
     return Error{checked.error().code,
-                 StrCat(checked.error().message, "; --memory and --gpus change the request of each ",
-                        "task, and --alone starts one task only")};
+                 StrCat(checked.error().message, "; --memory and --gpus change the request of each ", "task, ",
+                        backend.cluster_files() ? "--queue the queue, " : "", "and --alone starts one task only")};
   for (const std::string& note : checked->notes) Say(StrCat("tony: ", note));
   EventLoop loop;
   const auto launcher = backend.MakeLauncher(loop);
@@ -250,6 +295,9 @@ Result<int> StartAgain(Start start) {
   notes.created = [&](const JobId& job, const StagedFiles&) {
     Say(StrCat("job ", job.value, ": ", NameOf(kept), " again, ",
                gang ? StrCat("with all ", asked.job.spec.TotalTasks(), " tasks") : std::string("alone")));
+    const std::string& folder = asked.job.spec.checkpoint.directory;
+    if (backend.cluster_files() && !folder.empty() && !IsInHdfs(folder))
+      Say(StrCat("its checkpoints are in ", folder, ", which you can remove after the job"));
   };
   TRY_ASSIGN(const SubmittedJob submitted, FindOrMakeJob(loop, interrupts, *launcher, notes, asked));
   if (submitted.signal != 0) return 128 + submitted.signal;
@@ -266,6 +314,7 @@ Result<int> StartAgain(Start start) {
 }  // namespace
 
 Result<int> RunReproduce(const CommandLine& line) {
+  TRY_ASSIGN(const BackendEntry* const target, CheckOptions(line));
   TRY_ASSIGN(FetchedReproduction source, ReadSource(line));
   TRY(ChooseCheckpoint(line, source));
   Reproduction& kept = source.kept;
@@ -278,10 +327,10 @@ Result<int> RunReproduce(const CommandLine& line) {
     return 0;
   }
   kept.ran.cluster = OnThisMachine(std::move(kept.ran.cluster), kept.ran.attempt.task);
-  TRY_ASSIGN(const ReproductionPlan plan, PlanOf(line, kept));
+  TRY_ASSIGN(const ReproductionPlan plan, PlanOf(line, kept, *target));
   TRY_ASSIGN(auto secrets, AskSecrets(line, kept));
   const bool is_foreign = IsPack(line.words().front()) || kept.environment.empty() || kept.user != UserName(geteuid());
-  return StartAgain({line, kept, plan, std::move(secrets), is_foreign});
+  return StartAgain({line, target->backend(), kept, plan, std::move(secrets), is_foreign});
 }
 
 }  // namespace tony

@@ -15,10 +15,8 @@
 #include "runtime/client/job_access.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/task_command.h"
-#include "runtime/job/hdfs_place.h"
 #include "runtime/net/sockets.h"
 #include "runtime/os/files.h"
-#include "runtime/records/checkpoints.h"
 #include "runtime/records/journal_format.h"
 
 namespace tony {
@@ -158,11 +156,11 @@ Result<Reproduction> ReadReproduction(const JobRecords& records, const std::opti
   return kept;
 }
 
-std::string CheckpointDamage(const Checkpoint& checkpoint) {
+std::string CheckpointDamage(const Checkpoint& checkpoint, const CheckpointFolder& folder) {
   const fs::path path(checkpoint.path);
-  if (IsInHdfs(checkpoint.path)) return StrCat("the checkpoint ", checkpoint.path, " is in HDFS");
-  const auto view = LocalCheckpointFolder(path.parent_path().string()).Look();
-  auto entry = view.ok() && *view ? (*view)->At(path.filename().string()) : std::nullopt;
+  const auto view = folder.Look();
+  if (!view.ok()) return StrCat("the checkpoint ", checkpoint.path, " cannot be read: ", view.error().message);
+  auto entry = *view ? (*view)->At(path.filename().string()) : std::nullopt;
   if (!entry) return StrCat("the checkpoint ", checkpoint.path, " was removed");
   FolderContent content;
   size_t left = kMaxEntriesRead;
@@ -238,12 +236,19 @@ JobSpec ReproductionSpec(const Reproduction& kept, const ReproductionPlan& plan)
   JobSpec spec = plan.gang ? ConcurrentRoles(kept.spec, task.role) : Alone(kept);
   KeepKnownRoles(spec);
   spec.name = StrCat("reproduction of ", kept.job.value, " ", ToString(task));
-  spec.scheduler = "local";
-  spec.yarn = YarnSpec();
+  const bool is_on_yarn = plan.scheduler == kYarnScheduler;
+  spec.scheduler = plan.scheduler;
+  if (!is_on_yarn) spec.yarn = YarnSpec();
+  if (!plan.queue.empty()) spec.yarn.queue = plan.queue;
+  // The portal reads only jobs with a history, and the keytab is a file of the submit.
+  spec.yarn.portal_url.clear();
+  spec.yarn.keytab.clear();
   spec.tags.clear();
   spec.am_files.clear();
   spec.history_folder.clear();
   spec.startup_timeout = spec.allocation_timeout = spec.registry_timeout = Duration(0);
+  // A person at a terminal needs longer than the job's program.
+  if (!plan.command.empty()) spec.timeout = Duration(0);
   for (RestartBudget& level : spec.restart.levels) level.most = 0;
   spec.restart.lost.most = 0;
   spec.checkpoint.directory = plan.checkpoints;
@@ -251,11 +256,13 @@ JobSpec ReproductionSpec(const Reproduction& kept, const ReproductionPlan& plan)
   for (RoleSpec& role : spec.roles) {
     role.restarts.reset();
     role.restart_scope.reset();
-    role.node_label.clear();
-    role.placement = Placement::kPack;
-    role.placement_spec.clear();
-    role.allocation_tags.clear();
-    role.resources.others.clear();
+    if (!is_on_yarn) {
+      role.node_label.clear();
+      role.placement = Placement::kPack;
+      role.placement_spec.clear();
+      role.allocation_tags.clear();
+      role.resources.others.clear();
+    }
     if (plan.memory_mb) role.resources.memory_mb = *plan.memory_mb;
     if (plan.gpus) role.resources.gpus = *plan.gpus;
     if (role.name != task.role || plan.command.empty()) continue;

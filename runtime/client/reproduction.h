@@ -1,6 +1,6 @@
-// `tony reproduce`: starts one attempt of a task again on this machine. A Reproduction is all that the attempt needs,
-// read from the records of its job or from a pack (reproduction_pack.h). ReproductionSpec() makes a job for this
-// machine of it, which runs as any other job.
+// `tony reproduce`: starts one attempt of a task again, on this machine or on a cluster. A Reproduction is all that the
+// attempt needs, read from the records of its job or from a pack (reproduction_pack.h). ReproductionSpec() makes a job
+// from it, which runs as any other job.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/outcome.h"
+#include "runtime/records/checkpoints.h"
 #include "runtime/records/decisions.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/staged_files.h"
@@ -58,8 +59,9 @@ Result<JournalledAttempt> FindAttempt(const JobSpec& spec, const std::vector<Dec
 // failure, or the attempt of the only task. The paths of staged entries may not exist here (FetchMissing()).
 Result<Reproduction> ReadReproduction(const JobRecords& records, const std::optional<AttemptId>& asked);
 
-// Returns why the checkpoint is not what it was when an attempt resumed from it; empty: it is unchanged.
-std::string CheckpointDamage(const Checkpoint& checkpoint);
+// Returns why the checkpoint, an entry of `folder`, is not what it was when an attempt resumed from it; empty: it is
+// unchanged.
+std::string CheckpointDamage(const Checkpoint& checkpoint, const CheckpointFolder& folder);
 
 // Returns whether a task of the role needs no other task, so that it can be started alone.
 bool RunsAlone(const JobSpec& spec, const RoleSpec& role);
@@ -77,16 +79,20 @@ struct ReproductionPlan {
   std::optional<int> gpus;
   // Replaces the command of the task; empty: its own command.
   std::string command;
+  // The scheduler that runs the job, as a value of tony.scheduler.
+  std::string scheduler = "local";
+  // The queue of a cluster; empty: the job's.
+  std::string queue;
 };
 
 // Returns the spec of the job that starts the attempt again. It restarts nothing, writes no history for others, and
-// waits for the machine without a limit. Pure.
+// waits for its containers without a limit. Pure.
 JobSpec ReproductionSpec(const Reproduction& kept, const ReproductionPlan& plan);
 // Returns the task of that job which is the reproduced one.
 TaskId ReproducedTask(const Reproduction& kept, const ReproductionPlan& plan);
 
-// Moves the cluster to this machine: all tasks are on the loopback device. The ports of `task` are free ports, its
-// earlier ones if they are free.
+// Moves the cluster to one machine: all tasks are on the loopback device. The ports of `task` are ports that are free on
+// this machine, its earlier ones if they are free.
 ClusterSpec OnThisMachine(ClusterSpec cluster, const TaskId& task);
 
 // Returns the variables with which the reproduction starts: those of the submitter, except that TonY's own variables

@@ -15,6 +15,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/config/configuration.h"
+#include "runtime/job/hdfs_place.h"
 #include "runtime/job/job_fields.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/os/files.h"
@@ -209,6 +210,20 @@ Result<FetchedReproduction> ReadPack(const fs::path& file, const fs::path& home)
   return FetchedReproduction{std::move(kept), std::move(files)};
 }
 
+namespace {
+
+// Returns a folder for what is fetched, and opens `files` before the first file.
+Result<fs::path> FolderFor(std::unique_ptr<FetchedFiles>& files, const fs::path& home) {
+  if (!files) {
+    TRY_ASSIGN(StagedStore store, StagedStore::Open(home, {}));
+    files = std::make_unique<FetchedFiles>(std::move(store));
+    TRY(MakeFolder(files->folder()));
+  }
+  return files->folder();
+}
+
+}  // namespace
+
 Result<FetchedReproduction> FetchMissing(const JobRecords& records, Reproduction kept, const fs::path& home) {
   const ClusterFiles* cluster = BackendOf(records.job()).cluster_files();
   std::unique_ptr<FetchedFiles> files;
@@ -221,12 +236,8 @@ Result<FetchedReproduction> FetchMissing(const JobRecords& records, Reproduction
     if (!cluster) return NotFoundError(what, " is not kept any more: ", entry.path.string(), " is missing");
     fs::path& here = fetched[entry.path];
     if (here.empty()) {
-      if (!files) {
-        TRY_ASSIGN(StagedStore store, StagedStore::Open(home, {}));
-        files = std::make_unique<FetchedFiles>(std::move(store));
-        TRY(MakeFolder(files->folder()));
-      }
-      const fs::path copy = files->folder() / key;
+      TRY_ASSIGN(const fs::path folder, FolderFor(files, home));
+      const fs::path copy = folder / key;
       TRY_ASSIGN(const bool unpack, Annotate(cluster->FetchStaged(records, key, copy), what));
       if (key.ends_with("-x") && chmod(copy.c_str(), 0700) != 0)
         return FileError(ErrorCode::kCannotWrite, "finish", copy, errno);
@@ -237,6 +248,26 @@ Result<FetchedReproduction> FetchMissing(const JobRecords& records, Reproduction
   };
   TRY(ForEachEntry(kept.staged, fetch));
   return FetchedReproduction{std::move(kept), std::move(files)};
+}
+
+Status FetchCheckpoint(FetchedReproduction& source, const fs::path& home) {
+  std::optional<Checkpoint>& checkpoint = source.kept.ran.resumed_from;
+  if (!checkpoint) return Ok();
+  const fs::path path(checkpoint->path);
+  const std::string directory = path.parent_path().string();
+  const ClusterFiles* cluster = IsInHdfs(checkpoint->path) ? BackendOf(source.kept.job).cluster_files() : nullptr;
+  std::shared_ptr<const CheckpointFolder> folder = std::make_shared<LocalCheckpointFolder>(directory);
+  if (cluster) {
+    TRY_ASSIGN(folder, cluster->Checkpoints(source.kept.job, directory));
+  }
+  if (const std::string damage = CheckpointDamage(*checkpoint, *folder); !damage.empty()) return NotFoundError(damage);
+  if (!cluster) return Ok();
+  TRY_ASSIGN(const fs::path fetched, FolderFor(source.files, home));
+  const fs::path here = fetched / kCheckpoint;
+  TRY(MakeFolder(here));
+  TRY(cluster->FetchCheckpoint(source.kept.job, checkpoint->path, here));
+  checkpoint->path = (here / path.filename()).string();
+  return Ok();
 }
 
 }  // namespace tony

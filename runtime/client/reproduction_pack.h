@@ -58,4 +58,8 @@ Result<FetchedReproduction> ReadPack(const std::filesystem::path& file, const st
 Result<FetchedReproduction> FetchMissing(const JobRecords& records, Reproduction kept,
                                          const std::filesystem::path& home);
 
+// Checks that the checkpoint of the attempt is unchanged, and fetches it if it is in the file system of the job's
+// cluster. kNotFound: it has changed, or it is not there any more.
+Status FetchCheckpoint(FetchedReproduction& source, const std::filesystem::path& home);
+
 }  // namespace tony

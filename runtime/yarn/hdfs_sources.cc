@@ -14,7 +14,10 @@
 #include "runtime/records/checkpoint_holder.h"
 #include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
+#include "runtime/records/user_home.h"
+#include "runtime/yarn/cluster_login.h"
 #include "runtime/yarn/hdfs_location.h"
+#include "runtime/yarn/hdfs_staging.h"
 #include "runtime/yarn/yarn_jobs.h"
 
 namespace tony {
@@ -211,19 +214,74 @@ RecordCheckpointHolders HoldersOn(const YarnCluster& cluster) {
           [cluster](const JobId& job) { return HasJobEnded(cluster, job); }};
 }
 
-Result<std::shared_ptr<const CheckpointFolder>> FolderOf(const YarnCluster& cluster, const CheckpointSpec& spec) {
-  using Folder = std::shared_ptr<const CheckpointFolder>;
-  if (!IsInHdfs(spec.directory)) return Folder(std::make_shared<LocalCheckpointFolder>(spec.directory));
-  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, spec.directory));
-  return Folder(std::make_shared<HdfsCheckpointFolder>(CallsTo(location.hdfs), OwnHdfs(location.hdfs), location.path,
-                                                       cluster.user));
+// Copies an entry of HDFS, with the path `from`, into the folder `to`.
+Status FetchTree(const YarnCluster& hdfs, BlockingHdfs& calls, const std::string& from, const HdfsEntry& entry,
+                 const std::filesystem::path& to) {
+  const std::filesystem::path copy = to / std::filesystem::path(from).filename();
+  if (!entry.is_folder)
+    return FetchFromHdfs(hdfs, ResourceOf(hdfs, {.path = from, .size = entry.length, .modified = entry.modified}),
+                         copy);
+  TRY(MakeFolder(copy));
+  TRY_ASSIGN(const std::vector<HdfsEntry> inside, calls.List(from));
+  for (const HdfsEntry& each : inside) TRY(FetchTree(hdfs, calls, In(from, each.name), each, copy));
+  return Ok();
+}
+
+// Copies the file or folder `from` into the folder of the store, which it makes.
+Status SendTree(HdfsStore store, const std::filesystem::path& from) {
+  std::vector<std::filesystem::path> files, folders;
+  if (std::filesystem::is_directory(from)) {
+    store.folder = In(store.folder, from.filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(from)) {
+      if (entry.is_symlink() && entry.is_directory())
+        return Refused(StrCat(entry.path().string(), " is a link to a folder, which HDFS cannot keep"));
+      (entry.is_directory() ? folders : files).push_back(entry.path());
+    }
+  } else {
+    files = {from};
+  }
+  std::vector<HdfsSource> sources;
+  for (const auto& file : files) sources.push_back({file.filename().string(), file.filename().string(), file});
+  TRY(SendToHdfs(store, sources, {}).status());
+  for (const auto& folder : folders) TRY(SendTree(store, folder));
+  return Ok();
 }
 
 }  // namespace
 
+Result<std::shared_ptr<const CheckpointFolder>> CheckpointFolderOf(const YarnCluster& cluster,
+                                                                   const std::string& directory) {
+  using Folder = std::shared_ptr<const CheckpointFolder>;
+  if (!IsInHdfs(directory)) return Folder(std::make_shared<LocalCheckpointFolder>(directory));
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, directory));
+  return Folder(std::make_shared<HdfsCheckpointFolder>(CallsTo(location.hdfs), OwnHdfs(location.hdfs), location.path,
+                                                       cluster.user));
+}
+
+Status FetchCheckpointFromHdfs(const YarnCluster& cluster, const std::string& checkpoint,
+                               const std::filesystem::path& to) {
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, checkpoint));
+  BlockingHdfs calls(HdfsOptions(location.hdfs));
+  TRY_ASSIGN(const HdfsEntry entry, Annotate(calls.GetEntry(location.path), checkpoint));
+  return FetchTree(location.hdfs, calls, location.path, entry, to);
+}
+
+Status SendCheckpointToHdfs(const YarnCluster& cluster, const std::filesystem::path& checkpoint,
+                            const std::string& folder) {
+  TRY_ASSIGN(const HdfsLocation location, Locate(cluster, folder));
+  TRY(BlockingHdfs(HdfsOptions(location.hdfs)).MakeFolders(location.path));
+  if (checkpoint.empty()) return Ok();
+  TRY_ASSIGN(const auto home, TonyHome());
+  const HdfsStore store{.hdfs = HdfsOptionsOf(location.hdfs),
+                        .name_node = location.hdfs.name_node,
+                        .folder = location.path,
+                        .scratch = home};
+  return WithoutThrowing([&] { return SendTree(store, checkpoint); });
+}
+
 Result<CheckpointPlace> CheckpointsOnYarn(const YarnCluster& cluster, const CheckpointSpec& spec) {
   CheckpointPlace place;
-  TRY_ASSIGN(place.folder, FolderOf(cluster, spec));
+  TRY_ASSIGN(place.folder, CheckpointFolderOf(cluster, spec.directory));
   place.holders = std::make_shared<RecordCheckpointHolders>(HoldersOn(cluster));
   place.find_job = [cluster](const JobId& job) -> Result<JobRecords> {
     JobRecords records = RecordsOf(cluster, job);

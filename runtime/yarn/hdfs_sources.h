@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,18 @@ hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& f
 // Checkpoints of a job on YARN. They are in HDFS, or in a folder that all nodes share. Records in HDFS, which all jobs
 // of the user on the cluster share, name the job that uses each checkpoint folder. Checkpoints in HDFS that another
 // user wrote are never used.
+
+// Returns a reader for the folder. kInvalid: the folder leads to no HDFS.
+Result<std::shared_ptr<const CheckpointFolder>> CheckpointFolderOf(const YarnCluster& cluster,
+                                                                   const std::string& directory);
+
+// Copies a checkpoint, a file or a folder, from HDFS into the existing folder `to` of this machine.
+Status FetchCheckpointFromHdfs(const YarnCluster& cluster, const std::string& checkpoint,
+                               const std::filesystem::path& to);
+// Makes the folder in HDFS, and copies the checkpoint of this machine into it; empty: makes the folder only. kInvalid:
+// the checkpoint has a link to a folder, which HDFS cannot keep.
+Status SendCheckpointToHdfs(const YarnCluster& cluster, const std::filesystem::path& checkpoint,
+                            const std::string& folder);
 
 // Returns the checkpoints for the AM. Another job counts as ended if its status or the ResourceManager shows that.
 // kInvalid: the folder leads to no HDFS.

@@ -120,6 +120,25 @@ class YarnBackendImage : public Backend, private JobLogs, private ClusterFiles, 
     TRY(FetchFromHdfs(cluster, file->second, to));
     return file->second.kind == hadoop::LocalResource::Kind::kArchive;
   }
+  Result<std::shared_ptr<const CheckpointFolder>> Checkpoints(const JobId& job,
+                                                              const std::string& directory) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+    return CheckpointFolderOf(cluster, directory);
+  }
+  Status FetchCheckpoint(const JobId& job, const std::string& checkpoint,
+                         const std::filesystem::path& to) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+    return FetchCheckpointFromHdfs(cluster, checkpoint, to);
+  }
+  Result<std::string> FolderForCheckpoints(const JobId& job) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(SiteFiles()));
+    const HdfsFolder folder = JobFolderOf(cluster, job);
+    return StrCat(folder.file_system, folder.path, "/checkpoints");
+  }
+  Status SendCheckpoint(const std::filesystem::path& checkpoint, const std::string& folder) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(SiteFiles()));
+    return SendCheckpointToHdfs(cluster, checkpoint, folder);
+  }
   Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
                                                              const std::string& folder) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));

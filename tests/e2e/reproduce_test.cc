@@ -210,6 +210,12 @@ TEST_F(ReproduceTest, ARequestThatCannotBeMetIsRefusedInALine) {
               HasSubstr("worker:0#2 was never started, so there is nothing to reproduce\n"));
   EXPECT_THAT(FailsInALine(64, {"reproduce", job, "worker"}).err, HasSubstr("expected a task as ROLE:INDEX"));
   EXPECT_THAT(FailsInALine(64, {"reproduce", job, "--gang", "--alone"}).err, HasSubstr("exclude each other"));
+  EXPECT_THAT(FailsInALine(64, {"reproduce", job, "--on", "mars"}).err,
+              HasSubstr("--on \"mars\": expected local or yarn\n"));
+  EXPECT_THAT(FailsInALine(64, {"reproduce", job, "--on", "yarn", "--shell"}).err,
+              HasSubstr("--shell needs the task on this machine; leave out --on yarn, or leave out --shell\n"));
+  EXPECT_THAT(FailsInALine(64, {"reproduce", job, "--queue", "gpus"}).err, HasSubstr("add --on yarn\n"));
+  EXPECT_THAT(FailsInALine(65, {"reproduce", job, "--on", "yarn"}).err, HasSubstr("HADOOP_CONF_DIR is not set: "));
   EXPECT_THAT(FailsInALine(65, {"reproduce", box_.Write("no.pack", "text")}).err, HasSubstr("read the pack "));
   EXPECT_THAT(FailsInALine(65, {"reproduce", job, "--memory", "9x"}).err, HasSubstr("\"9x\" (from --memory)"));
   EXPECT_EQ(box_.Jobs().size(), 1u);

@@ -104,6 +104,32 @@ TEST(ReproductionTest, AJobForOneTaskHasTheVariablesOfTheWholeGang) {
   EXPECT_EQ(ReproductionSpec(kept, {}).reproduced, spec.reproduced);
 }
 
+TEST(ReproductionTest, AJobOnAClusterRequestsWhatTheJobRequested) {
+  Reproduction kept = Kept(TwoWorkers(), Worker(1, 2));
+  kept.spec.scheduler = "yarn";
+  kept.spec.yarn.queue = "training";
+  kept.spec.yarn.keytab = "/here/ada.keytab";
+  kept.spec.roles[0].node_label = "gpu";
+  kept.spec.roles[0].resources.others["yarn.io/fpga"] = Amount(1);
+  JobSpec spec = ReproductionSpec(kept, {.gang = true, .scheduler = "yarn"});
+  EXPECT_EQ(spec.scheduler, "yarn");
+  EXPECT_EQ(spec.yarn.queue, "training");
+  EXPECT_EQ(spec.yarn.keytab, "");
+  EXPECT_EQ(spec.roles[0].node_label, "gpu");
+  EXPECT_EQ(spec.roles[0].resources.others.size(), 1u);
+  EXPECT_EQ(ReproductionSpec(kept, {.scheduler = "yarn", .queue = "test"}).yarn.queue, "test");
+  spec = ReproductionSpec(kept, {.gang = true});
+  EXPECT_EQ(spec.yarn, YarnSpec());
+  EXPECT_EQ(spec.roles[0].node_label, "");
+}
+
+TEST(ReproductionTest, ATimeLimitOfTheJobDoesNotEndASession) {
+  Reproduction kept = Kept(TwoWorkers(), Worker(1, 2));
+  kept.spec.timeout = Duration(1000);
+  EXPECT_EQ(ReproductionSpec(kept, {}).timeout, Duration(1000));
+  EXPECT_EQ(ReproductionSpec(kept, {.command = "wait"}).timeout, Duration(0));
+}
+
 TEST(ReproductionTest, EachProcessOfATaskHasItsOwnVariables) {
   Reproduction kept = Kept(TwoWorkers(), Worker(1, 1));
   kept.spec.roles[0].processes = 2;
@@ -189,11 +215,11 @@ TEST_F(ReproductionPackTest, ACheckpointThatHasChangedIsNoticed) {
   const LocalCheckpointFolder folder(folder_.path().string());
   auto checkpoint =
       *Must(NewestCheckpoint(folder, {.directory = folder_.path().string()}, {.folder = folder_.path().string()}));
-  EXPECT_EQ(CheckpointDamage(checkpoint), "");
+  EXPECT_EQ(CheckpointDamage(checkpoint, folder), "");
   checkpoint.modified -= Duration(5000);
-  ExpectText("~ was overwritten at ", CheckpointDamage(checkpoint));
+  ExpectText("~ was overwritten at ", CheckpointDamage(checkpoint, folder));
   checkpoint.path += "-gone";
-  ExpectText("~ckpt-1-gone was removed", CheckpointDamage(checkpoint));
+  ExpectText("~ckpt-1-gone was removed", CheckpointDamage(checkpoint, folder));
 }
 
 TEST(DebuggerTest, ADebuggerStartsASingleProgram) {
