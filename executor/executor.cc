@@ -1,6 +1,7 @@
 #include "executor/executor.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -408,6 +409,7 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
     std::ranges::move(environment.files, std::back_inserter(files));
   }
   TRY(PrepareWorkFolder(records_, role->name, place_.folder, files));
+  if (spec_.hold > Duration(0)) TRY(KeepEnvironment(processes.front().env));
   for (int i = 0; i < role->processes; ++i) RemoveLeftoverFile(ErrorFile(place_.folder.work, i));
   for (const auto& file :
        {OutputFile(place_.folder.work), NoticeFile(place_.folder.work), PublishFile(place_.folder.work)})
@@ -422,6 +424,19 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
     scripts_.push_back(std::move(made.script));
   }
   return processes;
+}
+
+// Keeps the variables without writing secrets to a disk: the link in the attempt's folder names a file in the memory of
+// this process, which exists as long as the process.
+Status Executor::KeepEnvironment(const std::vector<std::string>& variables) {
+  held_environment_.Reset(memfd_create("environment", MFD_CLOEXEC));
+  const std::filesystem::path link = HeldEnvironment(place_.folder);
+  if (!held_environment_.valid()) return FileError(ErrorCode::kCannotWrite, "make", link, errno);
+  TRY(WriteAll(held_environment_.get(), JoinVariables(variables), link));
+  RemoveLeftoverFile(link);
+  const std::string target = StrCat("/proc/", getpid(), "/fd/", held_environment_.get());
+  return symlink(target.c_str(), link.c_str()) == 0 ? Ok()
+                                                    : Status(FileError(ErrorCode::kCannotWrite, "make", link, errno));
 }
 
 // Starts the processes in order. Returns an event for each process, up to the first one that cannot be started.

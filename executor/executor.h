@@ -102,6 +102,7 @@ class Executor {
   void LogDisconnectReason(const std::string& disconnected);
   Event LeaseNow();
   Result<std::vector<ProcessSpec>> Prepare(const StartProcesses& action);
+  Status KeepEnvironment(const std::vector<std::string>& variables);
   std::vector<Event> Start(const StartProcesses& action);
   std::vector<Event> Start(const std::vector<ProcessSpec>& processes);
   Result<int64_t> Start(const ProcessSpec& process, int index, const OomKills& killed_before);
@@ -146,6 +147,8 @@ class Executor {
   // Watches the values that the task publishes. null before the processes have started, and in a task that publishes no
   // values.
   std::unique_ptr<PublishWatch> published_;
+  // The variables of the newest attempt, in memory only, for a person who enters the container of a held task.
+  UniqueFd held_environment_;
   // The scripts of the attempt's containers, until these have started.
   std::vector<UniqueFd> scripts_;
   // When the containers of the attempt were first sent SIGKILL.

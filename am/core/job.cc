@@ -82,7 +82,7 @@ int64_t Job::CommandNumber(const AttemptId& id) const {
   if (!attempt) return 0;
   const int64_t start = attempt->generation.value * kCommandsPerGeneration;  // 0: no command yet
   if (!IsFinal(attempt->state)) return start + std::min<int64_t>(attempt->stops, kNext - 1);
-  if (IsKept(*attempt)) return 0;
+  if (IsKept(*attempt) || IsHeldForShell(*attempt)) return 0;
   return start + (NextIn(*attempt) > 0 ? kNext : kRelease);
 }
 
@@ -115,6 +115,15 @@ ContainerRequest Job::AskFor(const AttemptId& id) const {
           .placement_spec = role->placement_spec,
           .job_placement_spec = spec_.yarn.placement_spec,
           .allocation_tags = role->allocation_tags};
+}
+
+const Attempt* Job::HeldForShell() const {
+  if (spec_.hold == Duration(0)) return nullptr;
+  for (const auto& [due, id] : deadlines_.all(ContainerLimit::kLeave)) {
+    const Attempt* attempt = tasks_.Find(containers_.at(id).attempt);
+    if (IsHeldForShell(*attempt)) return attempt;
+  }
+  return nullptr;
 }
 
 AttemptState Job::StateOf(const AttemptId& id) const {
@@ -202,6 +211,11 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
                    .submitted = submitted,
                    .ended = ended_at_};
   if (Ended()) status.verdict = verdict_;
+  if (const Attempt* held = HeldForShell()) {
+    status.held = HeldTask{held->id, held->host, held->held_until};
+    const bool is_last = containers_.left() == 1 && tasks_.Count(AttemptState::kStopping) == 0;
+    if (verdict_ && is_last) status.held->verdict = verdict_->state;
+  }
   if (!spec_.checkpoint.directory.empty()) status.checkpoint = SnapshotOfCheckpoints();
   status.claim = ownership_.claim();
   status.watcher = ownership_.watcher();

@@ -33,6 +33,8 @@
 //             confirmed, the delay is over and the newest checkpoint is known (NextOf), [RestartBegan] makes the next
 //             attempts: in the same executor (Renew) or in a new container (Replace). A restart of gang or job goes
 //             back to allocate; a smaller restart joins the running generation (NoteInRestart).
+//   hold      If the job requests it (JobSpec::hold), the container of the failed attempt is kept for a person
+//             (HoldForShell). Its task restarts in a new container, and only [JobEnded] waits for the held one.
 //   tolerate  If the role may have one more failure: [FailureTolerated]; the job continues without the task.
 //   stop      If no restart is left: [JobStopping] with the verdict that names the first cause.
 // succeed   When the tracked roles are complete (CompletionDecision, IsComplete): [JobStopping] with success. When
@@ -237,6 +239,15 @@ class Job {
   // yet.
   bool CanRenew(const Attempt& ended) const;
   bool IsKept(const Attempt& ended) const;
+  // Returns whether the container of an ended attempt is kept for a person. No task waits for such a container, except
+  // that the job ends after it.
+  bool IsHeldForShell(const Attempt& ended) const {
+    return ended.held_until != Instant{} && containers_.IsHeld(ended.container);
+  }
+  // Returns the attempt whose container is kept for a person; null: none. At most one is kept at a time, the first that
+  // failed.
+  const Attempt* HeldForShell() const;
+  std::optional<DecisionBody> EndOfHold() const;
 
   // ---- job_evolve.cc, judgement.cc, late_roles.cc, restarts.cc: the state changes that follow from each decision
   Result<Actions> Apply(const EpochBegan& d, Instant time);
@@ -288,6 +299,9 @@ class Job {
   void StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& actions);
   void ShortenGrace(Attempt& attempt, Duration grace, Instant time, Actions& actions);
   void ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& actions);
+  // Keeps the container of a failed attempt for a person, if the job requests this. A container that is needed for the
+  // next attempt is not kept.
+  void HoldForShell(const AttemptId& id, bool is_restarted, Instant time);
   void ClearLimits(const ContainerId& id);
   void GiveUp(Attempt& attempt, Instant time);
   void ExtendGiveUp(Attempt& attempt, Instant heard);

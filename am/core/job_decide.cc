@@ -75,6 +75,7 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
       if (IsFcfs() || HasGathered()) return GenerationFormed{generation_.Next()};
       return std::nullopt;
     case JobState::kStopping:
+      if (auto released = EndOfHold()) return released;
       if (tasks_.Count(AttemptState::kStopping) > 0 || containers_.left() > 0) return std::nullopt;
       return JobEnded{};
     case JobState::kRunning:
@@ -87,6 +88,12 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
       return std::nullopt;
   }
   return std::nullopt;
+}
+
+// A kill ends the hold of a container at once.
+std::optional<DecisionBody> Job::EndOfHold() const {
+  const Attempt* held = verdict_->state == FinalState::kKilled ? HeldForShell() : nullptr;
+  return held ? std::optional<DecisionBody>(ContainerKillOrdered{held->container}) : std::nullopt;
 }
 
 Decided Job::OnStarted(const AmStarted& seen, Instant now) {
@@ -112,8 +119,11 @@ Decided Job::OnKill(const KillRequest& request, Instant now) const {
   if (answer == KillAnswer::kEnded || answer == KillAnswer::kFenced) return {};
   const JobStopping stopping = StopFor(request);
   if (state_ == JobState::kStopping) {
-    if (answer == KillAnswer::kPlanned || stopping.grace >= stop_grace_) return {};
-    return {.decisions = {GraceShortened{stopping.grace}}};
+    Decided out;
+    if (answer == KillAnswer::kPlanned) return out;
+    if (stopping.grace < stop_grace_) out.decisions.push_back(GraceShortened{stopping.grace});
+    if (const Attempt* held = HeldForShell()) out.decisions.push_back(ContainerKillOrdered{held->container});
+    return out;
   }
   if (answer == KillAnswer::kPlanned) return {.decisions = ownership_.DecidePlan(request)};
   return {.decisions = {stopping}};
@@ -147,7 +157,7 @@ std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
   if (attempt->container != caller.container) return Refusal{kStaleAttempt, "this attempt runs in another container"};
   // A call about an ended attempt is accepted if the same executor now runs the newest attempt.
   const Attempt* newest = tasks_.at(caller.attempt.task).newest();
-  if (attempt != newest && newest->container != caller.container)
+  if (attempt != newest && newest->container != caller.container && !IsHeldForShell(*attempt))
     return Refusal{kStaleAttempt, "a newer attempt of this task exists"};
   if (caller.generation > generation_)
     return Refusal{kBadRequest, StrCat("generation ", caller.generation.value, " has not been formed")};

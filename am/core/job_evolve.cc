@@ -64,8 +64,10 @@ Result<Actions> Job::Apply(const EpochBegan& d, Instant time) {
   }
   for (const auto& [give_up_at, id] : Deadlines::Queue<AttemptId>(deadlines_.all(Limit::kGiveUp)))
     GiveUp(*tasks_.Find(id), time);
-  for (const auto& [leave_by, id] : Deadlines::Queue<ContainerId>(deadlines_.all(ContainerLimit::kLeave)))
-    deadlines_.SetLeave(id, containers_.at(id), time + kLeaveLimit);
+  for (const auto& [leave_by, id] : Deadlines::Queue<ContainerId>(deadlines_.all(ContainerLimit::kLeave))) {
+    Container& container = containers_.at(id);
+    if (!IsHeldForShell(*tasks_.Find(container.attempt))) deadlines_.SetLeave(id, container, time + kLeaveLimit);
+  }
   if (checkpoints_.listing_sought()) checkpoints_.SeekListing(time);
   for (auto& [number, restart] : restarts_.open()) {
     restart.confirm_by = time + kConfirmLimit;
@@ -275,6 +277,7 @@ Result<Actions> Job::Apply(const JobStopping& d, Instant time) {
   TRY(Step(JobStep::kStop));
   verdict_ = d.verdict;
   stop_grace_ = d.grace;
+  if (d.verdict.attempt) HoldForShell(*d.verdict.attempt, /*is_restarted=*/false, time);
   Actions actions;
   AbandonRestarts(time, actions);
   for (const auto& [ended, id] : results_.unjudged()) ReleaseExecutor(*tasks_.Find(id), time + kLeaveLimit, actions);
@@ -313,6 +316,7 @@ Result<Actions> Job::Apply(const AttemptStopping& d, Instant time) {
 Result<Actions> Job::Apply(const FailureTolerated& d, Instant time) {
   Attempt* attempt = tasks_.Find(d.attempt);
   if (!attempt || !attempt->ended || !results_.Tolerate(*attempt)) return Misfit(ToString(d.attempt));
+  HoldForShell(d.attempt, /*is_restarted=*/false, time);
   Actions actions;
   ReleaseExecutor(*attempt, time + kLeaveLimit, actions);
   return actions;
@@ -387,11 +391,21 @@ void Job::ClearLimits(const ContainerId& id) {
 // Sends the executor its newest command, and limits the time for its exit. No new limit is set if the executor has one
 // already, or if its container is being killed.
 void Job::ReleaseExecutor(const Attempt& attempt, Instant leave_by, Actions& actions) {
-  if (attempt.container.value.empty()) return;
+  if (attempt.container.value.empty() || IsHeldForShell(attempt)) return;
   Container& container = containers_.at(attempt.container);
   actions.push_back(Tell(attempt.id));
   if (container.state != ContainerState::kHeld || deadlines_.IsLeaving(attempt.container, container)) return;
   deadlines_.SetLeave(attempt.container, container, leave_by);
+}
+
+// The restarted task of a job on one machine needs the GPUs of its container again, because the job has no others.
+void Job::HoldForShell(const AttemptId& id, bool is_restarted, Instant time) {
+  Attempt* attempt = tasks_.Find(id);
+  if (spec_.hold == Duration(0) || !attempt || !attempt->outcome || attempt->outcome->Succeeded()) return;
+  if (is_restarted && spec_.FindRole(id.task.role)->resources.gpus > 0) return;
+  if (!CanRenew(*attempt) || HeldForShell()) return;
+  attempt->held_until = time + spec_.hold;
+  deadlines_.SetLeave(attempt->container, containers_.at(attempt->container), attempt->held_until);
 }
 
 void Job::GiveUp(Attempt& attempt, Instant time) {
@@ -414,6 +428,8 @@ void Job::ExtendGiveUp(Attempt& attempt, Instant heard) {
 // has ended.
 void Job::AwaitGone(Restart& restart, const Attempt& ended, Instant time) {
   if (ended.container.value.empty() || containers_.at(ended.container).state == ContainerState::kGone) return;
+  // The executor has reported the end of the attempt, and gets no next one.
+  if (IsHeldForShell(ended)) return;
   // The AM has already waited for this container until the limit, so it does not wait again.
   if (ended.give_up_at != Instant{} && time >= ended.give_up_at) return;
   restart.unconfirmed.insert(ended.container);

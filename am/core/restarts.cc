@@ -301,6 +301,7 @@ Result<Actions> Job::Apply(const RestartDecided& d, Instant time) {
   const Duration hold = spec_.ContainerHoldLimit();
   const bool gives_back = !cause->outcome;
   decided.keeps = d.scope != RestartScope::kJob && !gives_back && (hold == Duration(0) || d.not_before - time <= hold);
+  if (!gives_back) HoldForShell(d.cause, /*is_restarted=*/true, time);
   Restart& restart = restarts_.Open(std::move(decided));
   Actions actions;
   for (const TaskId& id : d.tasks) TRY(TakeOver(restart, id, d.grace, time, actions));

@@ -53,6 +53,8 @@ struct Attempt {
   bool reported = false;
   // True if the attempt failed, and the job continues without its task.
   bool tolerated = false;
+  // The time until which the container of the failed attempt is kept for a person (JobSpec::hold); zero: it is not kept.
+  Instant held_until{};
   // The reason for stopping the attempt while the job runs, e.g. preemption or a finished role.
   std::optional<Outcome> because;
   // The number of STOP commands so far. Each further command has a shorter grace.

@@ -171,6 +171,7 @@ std::vector<Verb> Verbs() {
                 {"gpus", kValue, "N", "GPUs of each worker"},
                 {"nproc-per-node", kValue, "N", "processes per worker, or gpu: one process for each GPU of the worker"},
                 {"name", kValue, "NAME", "name of the job"},
+                {"hold", kValue, "TIME", "keep the container of a failed task for this time (10m), for tony shell"},
                 {"src_dir", kValue, "PATH", "folder of the program, instead of this folder"},
                 {"python_venv", kValue, "PATH", "a virtual environment, which each worker finds as venv in its folder"},
                 {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the workers' processes"},
@@ -292,7 +293,7 @@ std::vector<Verb> Verbs() {
            {"gpus", kValue, "N", "GPUs of each task, instead of the job's"},
            {"secrets-fd", kValue, "FD", "read secret variables as a JSON object from this file descriptor"}}),
       MakeVerb(RunShell, "shell", "JOB TASK", 2, 2,
-               "open a shell in the folder of a running task of this machine, with the task's variables", {}),
+               "open a shell in the folder of a running or held task of this machine, with the task's variables", {}),
       MakeVerb(RunHistory, "history", "[JOB]", 0, 1,
                "show the history of a job: attempts, restarts, time in each state; without JOB, list the jobs that "
                "have ended",

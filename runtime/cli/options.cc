@@ -66,10 +66,12 @@ Status CheckSpecWord(const std::string& word) {
 }
 
 SubmitOptions ToSubmitOptions(const CommandLine& line) {
+  std::vector<std::string> conf = line.Values("conf");
+  for (const std::string& time : line.Values("hold")) conf.push_back("tony.task.hold=" + time);
   return {
       .spec_file = line.words().empty() ? "" : line.words().front(),
       .conf_file = line.Value("conf_file"),
-      .conf = line.Values("conf"),
+      .conf = std::move(conf),
       .executes = line.Value("executes"),
       .src_dir = line.Value("src_dir"),
       .task_params = line.Value("task_params"),
@@ -239,6 +241,8 @@ std::vector<OptionSpec> SpecOptions() {
       {"container_env", kRepeated, "NAME=VALUE[,...]", "environment of executors and tasks"},
       {"secrets-fd", kValue, "FD", "read secret variables of the tasks as a JSON object from this file descriptor"},
       {"conf", kRepeated, "KEY=VALUE", "one property; overrides the properties in files"},
+      {"hold", kValue, "TIME",
+       "keep the container of a failed task for this time (10m), for tony shell; the job ends after it"},
       {"conf_file", kFirst, "FILE",
        "a file of properties, e.g. tony.xml or job.properties; hdfs://... is read from the cluster"},
       {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars; has no effect, because TonY in C++ runs no Java"},

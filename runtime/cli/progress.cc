@@ -127,6 +127,8 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   if (after.trouble != (before ? before->trouble : "") && !after.verdict)
     lines.push_back(after.trouble.empty() ? "the job is no longer degraded" : StrCat("degraded: ", after.trouble));
+  const std::string held = after.held ? Describe(*after.held) : "";
+  if (!held.empty() && !(before && before->held && Describe(*before->held) == held)) lines.push_back(held);
   AppendTokenLines(before, after, telling, lines);
   if (telling == Telling::kEverything) {
     const std::string delay = before ? before->delay : "";
@@ -247,6 +249,7 @@ std::string JobText(const KnownStatus& known, const JobRecords& records, Instant
                    "\n");
   if (status.tokens_until) text += TokensText(status, now);
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
+  if (status.held) text += StrCat("  ", Describe(*status.held), "\n");
   if (!status.trouble.empty()) text += StrCat("  degraded: ", status.trouble, "\n");
   if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");
   text += RestartSummary(status) + CheckpointSummary(status);
@@ -286,6 +289,7 @@ std::string VerdictLine(const JobStatus& status) {
 std::string NewsLine(const JobStatus& status) {
   if (status.verdict) return VerdictLine(status);
   if (!status.trouble.empty()) return StrCat("degraded: ", status.trouble);
+  if (status.held) return Describe(*status.held);
   return status.delay.empty() ? "-" : status.delay;
 }
 

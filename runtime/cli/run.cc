@@ -19,13 +19,10 @@ struct Meaning {
   std::string_view unless_given;
 };
 constexpr Meaning kMeanings[] = {
-    {"n", "tony.worker.instances", "1"},
-    {"framework", "tony.application.framework", "pytorch"},
-    {"memory", "tony.worker.memory", "2g"},
-    {"cpus", "tony.worker.vcores", ""},
-    {"gpus", "tony.worker.gpus", ""},
-    {"name", "tony.application.name", ""},
-    {"nproc-per-node", "tony.worker.nproc-per-node", ""},
+    {"n", "tony.worker.instances", "1"},    {"framework", "tony.application.framework", "pytorch"},
+    {"memory", "tony.worker.memory", "2g"}, {"cpus", "tony.worker.vcores", ""},
+    {"gpus", "tony.worker.gpus", ""},       {"name", "tony.application.name", ""},
+    {"hold", "tony.task.hold", ""},         {"nproc-per-node", "tony.worker.nproc-per-node", ""},
 };
 
 // Returns the command for a shell. A single word is already a command line, such as 'echo $RANK'; several words are

@@ -137,6 +137,7 @@ constexpr Key kKeys[] = {
     {"tony.<role>.resources", kList, "", kImplemented, "files and folders for the folders of the role's tasks: SRC[::NAME][#archive]. On YARN SRC may be in HDFS, too (hdfs://...)"},
     {"tony.<role>.vcores", kNumber, "1", kImplemented, "cores for each task"},
     {"tony.task.background", kText, "auto", kImplemented, "what a task does if its command exits with 0 and leaves processes in the background: end: the task ends them; wait: the task waits for them; fail: the task fails; auto: wait if they do the task's work (nohup python train.py &), otherwise end"},
+    {"tony.task.hold", kMillis, "0", kImplemented, "how long the container of a failed task is kept, with its folder and variables, so that tony shell can enter it; the other tasks go on meanwhile, and the job ends after it; at most one container is kept at a time; 0: none; refused on YARN"},
     {"tony.task.log-limit", kMemory, "1g", kImplemented, "maximum size of an attempt's stdout log, and of its stderr log; only the end of a larger log is kept; 0: no maximum"},
     {"tony.task.max-total-gpus", kNumber, "-1", kImplemented, "maximum number of GPUs of all tasks together; below 0: any number"},
     {"tony.task.max-total-instances", kNumber, "-1", kImplemented, "maximum number of tasks of the job; below 0: any number"},

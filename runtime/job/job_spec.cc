@@ -263,6 +263,7 @@ void Fields(auto& io, Is<JobSpec> auto& spec) {
   io.IfSet("priority", spec.priority, Between{-kMostJobPriority, kMostJobPriority});
   io.Later("log_limit_mb", spec.log_limit_mb);
   io.IfSet("background", spec.background);
+  io.IfSet("hold_ms", spec.hold);
   io.Field("timeout_ms", spec.timeout);
   io.Later("allocation_timeout_ms", spec.allocation_timeout);
   io.Field("registration_timeout_ms", spec.registration_timeout);

@@ -401,6 +401,8 @@ struct JobSpec {
   // The limit on the size of an attempt's stdout, and of its stderr, on the disk; 0: no limit.
   int64_t log_limit_mb = 1024;
   Background background = Background::kAuto;
+  // How long the container of a failed task is kept, so that a person can enter it; 0: it is not kept.
+  Duration hold{0};
   // The limit on the whole job, from its acceptance; 0: no limit.
   Duration timeout{0};
   // The limit from the submission until the first AM has started; 0: no limit.

@@ -82,6 +82,13 @@ void Fields(auto& io, Is<CheckpointStatus> auto& checkpoint) {
   io.IfSet("unknown", checkpoint.unknown);
 }
 
+void Fields(auto& io, Is<HeldTask> auto& held) {
+  Fields(io, held.attempt);
+  io.Field("host", held.host);
+  io.Field("until", held.until, kIso);
+  io.IfSet("verdict", held.verdict);
+}
+
 // The condition of a planned kill is not written. Documents of release 0.1 have no restarts.
 void Fields(auto& io, Is<JobStatus> auto& status) {
   Schema(io, 1);
@@ -99,6 +106,7 @@ void Fields(auto& io, Is<JobStatus> auto& status) {
   io.IfSet("verdict", status.verdict);
   io.IfSet("checkpoint", status.checkpoint);
   io.IfSet("tolerated_failures", status.tolerated_failures);
+  io.IfSet("held", status.held);
   io.Field("tasks", status.tasks);
   io.Later("restart_count", status.restart_count);
   io.Later("restarts", status.restarts);
@@ -182,6 +190,13 @@ TaskStatus TotalUsage(const JobStatus& status) {
   if (known) all.usage = sum;
   all.ended = status.ended;
   return all;
+}
+
+std::string Describe(const HeldTask& held) {
+  const std::string task = ToString(held.attempt), until = ToIso8601(held.until);
+  if (!held.verdict) return StrCat(task, " is held for tony shell until ", until);
+  return StrCat("verdict ", ToString(*held.verdict), " is known; waiting until ", until, " because ", task,
+                " is held for tony shell; tony kill ends the hold");
 }
 
 std::string ClockText(Duration length) {

@@ -62,6 +62,17 @@ struct CheckpointStatus {
   std::string unknown;
 };
 
+// A failed attempt whose container is kept, so that a person can enter it (`tony shell`).
+struct HeldTask {
+  AttemptId attempt;
+  std::string host;
+  Instant until;
+  // The state in which the job will end. Set while the job waits for nothing but the end of the hold.
+  std::optional<FinalState> verdict = {};
+};
+// Returns the hold for people, e.g. "worker:3#1 is held for tony shell until 2026-11-26T12:31:07.000Z".
+std::string Describe(const HeldTask& held);
+
 struct JobStatus {
   JobId job;
   std::string name;
@@ -83,6 +94,7 @@ struct JobStatus {
   // The number of failed tasks that did not fail the job.
   int tolerated_failures = 0;
   std::optional<CheckpointStatus> checkpoint;
+  std::optional<HeldTask> held;
   // The pending reason: why requested containers are not granted yet, e.g. "waits for 8192 MB of memory: ...", or why
   // no AM runs, as the scheduler knows it.
   std::string delay;
@@ -117,8 +129,8 @@ struct JobStatus {
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}. Times are in ISO 8601. A task's "usage" (outcome.h) stands
 // next to its "outcome". The following members are written only if they have a value: "request_id", "submission",
 // "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}, "tracking_url", "tensorboard_url",
-// "notebook_url", "tokens_until", "tokens_issued", "tokens_overdue", "tags", "tolerated_failures" and
-// "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"}.
+// "notebook_url", "tokens_until", "tokens_issued", "tokens_overdue", "tags", "tolerated_failures",
+// "held":{"task","attempt","host","until","verdict"} and "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"}.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

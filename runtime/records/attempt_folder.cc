@@ -54,6 +54,8 @@ std::filesystem::path Below(const std::filesystem::path& parent, const AttemptId
 AttemptFolder::AttemptFolder(const std::filesystem::path& place, const AttemptId& attempt)
     : work(Below(place / "work", attempt)), logs(Below(place / "logs", attempt)) {}
 
+std::filesystem::path HeldEnvironment(const AttemptFolder& folder) { return folder.logs / "environment"; }
+
 Status AttemptFolder::WriteOutcome(const Outcome& outcome) const {
   return WriteFileByRename(logs / "outcome.json", ToJson(outcome), /*durable=*/false);
 }

@@ -60,4 +60,8 @@ struct AttemptFolder {
   Result<std::optional<Outcome>> ReadOutcome() const;
 };
 
+// Returns the file with the variables of the attempt, "NAME=value\0...". It exists only in a job that holds failed tasks
+// (JobSpec::hold), while the attempt's executor lives.
+std::filesystem::path HeldEnvironment(const AttemptFolder& folder);
+
 }  // namespace tony

@@ -19,6 +19,7 @@ constexpr std::string_view kFramework = "tony.application.framework";
 constexpr std::string_view kHistoryIntermediate = "tony.history.intermediate";
 constexpr std::string_view kHistoryLocation = "tony.history.location";
 constexpr std::string_view kBackground = "tony.task.background";
+constexpr std::string_view kHold = "tony.task.hold";
 constexpr std::string_view kMemoryLimits = "tony.local.memory-limits";
 constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
@@ -87,6 +88,9 @@ Status ParseLimits(const PropertyValues& values, Warnings& warnings, JobSpec& sp
   const auto background = FromName<Background>(ToLower(Trim(values.Text(kBackground))));
   if (!background) return values.Bad(kBackground, "expected auto, end, wait or fail");
   spec.background = *background;
+  TRY_ASSIGN(spec.hold, values.Millis(kHold, 0));
+  if (spec.hold > Duration(0) && spec.scheduler == kYarnScheduler)
+    return values.Bad(kHold, "expected 0 for a job on YARN, because tony shell enters only tasks of one machine");
   TRY_ASSIGN(spec.priority, values.Number("tony.local.priority", -kMostJobPriority, kMostJobPriority));
   if (spec.scheduler != kYarnScheduler) spec.gpu_devices = values.List(kGpuDevicesKey);
   const std::string memory = ToLower(Trim(values.Text(kMemoryLimits)));

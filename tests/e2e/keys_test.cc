@@ -85,6 +85,8 @@ KeysRunTest.AWorkerRestartBudgetOfTwoOrAnAmRetryCountOfTwoAllowsTwoRestarts
   tony.worker.restart.budget=3 | /roles/0/restarts=3
   tony.worker.restart.scope=job | /roles/0/restart_scope="job"
   tony.am.retry-count=2 | /restart/job/most=2
+HoldTest.AShellEntersAFailedTaskWhileTheOtherTasksGoOn
+  tony.task.hold=600000 | /hold_ms=600000
 BackgroundTest.TheJobConfiguresWhetherBackgroundProcessesAreKilledAwaitedOrAFailure
   tony.task.background=end | /background="end"
 UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd

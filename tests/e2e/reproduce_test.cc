@@ -1,5 +1,6 @@
 // `tony reproduce`: a failed task starts again with the program, files, variables and checkpoint of its attempt.
 #include "runtime/base/strings.h"
+#include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
 namespace tony {
@@ -192,6 +193,50 @@ TEST_F(ReproduceTest, AShellOpensBesideARunningTask) {
   EXPECT_EQ(FailsInALine(66, {"shell", job, "worker:1"}).err,
             StrCat("tony: task worker:1 of job ", job, " does not run (succeeded); tony reproduce ", job,
                    " worker:1 --shell starts it again\n"));
+}
+
+class HoldTest : public ReproduceTest {
+ protected:
+  // Opens a shell in the task, and returns what it prints.
+  Ran Shell(const std::string& task) const {
+    return Bash(
+        "echo 'echo rank $RANK $SECRET in ${PWD##*/jobs/} has $(cat trace); exit 5' | SHELL=/bin/bash $tony shell " +
+        Job() + " " + task);
+  }
+  // Waits until the status of the job has the text.
+  void Await(const std::string& text) const {
+    ASSERT_TRUE(WaitFor([&] { return Succeeds({"status", Job()}).out.find(text) != std::string::npos; })) << text;
+  }
+};
+
+TEST_F(HoldTest, AShellEntersAFailedTaskWhileTheOtherTasksGoOn) {
+  const std::string command =
+      "if [ $TONY_ATTEMPT$RANK = 11 ]; then echo nan > trace; sleep 600 & exit 7; fi; until [ -e " + box_.File("go") +
+      " ]; do sleep 0.02; done; exit 0";
+  Succeeds(Words{"submit", "--detach", "-executes", command, "--hold", "10m", "-shell_env", "SECRET=held"} +
+           Confs({"tony.application.framework=pytorch", "tony.worker.instances=2", "tony.restart.gang.budget=1",
+                  "tony.restart.backoff-ms=1"}));
+  Await("worker:1#1 is held for tony shell until ");
+  Await("generation 2");
+  const Ran shell = Shell("worker:1#1");
+  EXPECT_EQ(shell.out, "rank 1 held in " + Job() + "/work/worker-1/1 has nan\n") << shell.err;
+  EXPECT_EQ(shell.exit, 5);
+  box_.Write("go", "");
+  Await("verdict SUCCEEDED is known; waiting until ");
+  Succeeds({"kill", Job()});
+  Succeeds({"wait", Job()});
+  ExpectNothingLeft();
+}
+
+TEST_F(HoldTest, ADeadApplicationMasterKeepsTheHoldAndItsEnd) {
+  Succeeds(One("exit 7", {"tony.task.hold=4s"}) + Words{"--detach"});
+  Await("verdict FAILED is known; waiting until ");
+  const std::string until = Text(ParseJson(Succeeds({"status", Job(), "--json"}).out), "/held/until");
+  KillTogether({"tony-am"});
+  Await("epoch 2");
+  EXPECT_EQ(Text(ParseJson(Succeeds({"status", Job(), "--json"}).out), "/held/until"), until);
+  Fails(1, {"wait", Job()});
+  ExpectNothingLeft();
 }
 
 TEST_F(ReproduceTest, ADebuggerStartsThePythonProgram) {

@@ -301,7 +301,8 @@ void HistoryChecker::On(const LookAnswered& e) {
 void HistoryChecker::On(const JobClosed&) {
   closed_ = true;
   const Instant since = std::max(to_end_since_.value_or(now_), faults_over_);
-  Expect(now_ <= since + longest_end_,
+  const Duration hold = rules_.had_hold() ? Faster(spec_.hold) : Duration(0);
+  Expect(now_ <= since + longest_end_ + hold,
          StrCat("the end of the job has taken ", (now_ - since).count(), " ms: it outlives its bound"));
 }
 

@@ -17,7 +17,8 @@
 //   before.
 // - An AM that a later one has replaced adds nothing to the journal and to the job's records, gives no accepted orders,
 //   and serves no calls when it has not heard its arbiter for am_lease.
-// - Each granted container is used or returned.
+// - Each granted container is used or returned. A container that is held for a person does not end before its time
+//   while the job goes on, and no restart waits for it.
 // - The job ends, as its outcomes say, and leaves nothing behind. It ends within a bound from its verdict or a kill, or
 //   from the end of all faults: no client and no place in the ledger waits longer.
 #pragma once

@@ -344,10 +344,11 @@ void JournalRules::On(const AttemptEnded& d, Instant time) {
     Complain(ToString(d.attempt) + " succeeded, and others wait for its values for ever");
 }
 
-void JournalRules::On(const FailureTolerated& d, Instant) {
+void JournalRules::On(const FailureTolerated& d, Instant time) {
   if (verdict_ || pending_ != d.attempt || DueRestart(judged_at_) || FailsJob() || !MustTolerate())
     return Complain(StrCat("the job goes on without ", ToString(d.attempt), " for no reason"));
   pending_.reset();
+  NoteHold(d.attempt, time);
   made_.at(d.attempt).let_go = true;
   tolerated_.push_back(d.attempt);
 }
@@ -367,7 +368,18 @@ void JournalRules::On(const RoleFinished& d, Instant) {
   std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
 }
 
-void JournalRules::On(const ContainerKillOrdered& d, Instant time) { kill_ordered_.emplace(d.container, time); }
+void JournalRules::On(const ContainerKillOrdered& d, Instant time) {
+  kill_ordered_.emplace(d.container, time);
+  if (hold_ && hold_->container == d.container && !verdict_ && time < hold_->until - skew_)
+    Complain(StrCat(d.container.value, ", which is held for a person, is ended too early"));
+}
+
+void JournalRules::NoteHold(const AttemptId& failed, Instant time) {
+  const auto outcome = outcomes_.find(failed);
+  if (spec_->hold == Duration(0) || outcome == outcomes_.end() || outcome->second.Succeeded()) return;
+  if (hold_ && !gone_.contains(hold_->container) && !kill_ordered_.contains(hold_->container)) return;
+  if (CouldGoOn(failed)) hold_ = {failed, made_.at(failed).container, time + spec_->hold};
+}
 
 void JournalRules::On(const ContainerEnded& d, Instant) {
   if (!containers_.contains(d.container) || !gone_.insert(d.container).second) {
@@ -456,6 +468,7 @@ void JournalRules::On(const JobStopping& d, Instant time) {
   stop_grace_ = d.grace;
   if (verdict_) Complain("a second verdict");
   verdict_ = d.verdict;
+  if (d.verdict.attempt) NoteHold(*d.verdict.attempt, time);
   if (fruitless_cause_) return ExpectFailed(d.verdict, *std::exchange(fruitless_cause_, std::nullopt));
   const auto cause = pending_ ? FailsJob() : std::nullopt;
   if (cause) {

@@ -55,6 +55,8 @@ class JournalRules {
   // Returns the longest grace period that the attempt may have had; a kill or a notice may have extended it.
   Duration LongestGrace(const AttemptId& attempt) const;
   bool job_ended() const { return job_ended_; }
+  // True if the container of a failed attempt was ever kept for a person.
+  bool had_hold() const { return hold_.has_value(); }
   const std::map<AttemptId, Outcome>& outcomes() const { return outcomes_; }
   bool WasMade(const AttemptId& attempt) const { return made_.contains(attempt); }
   std::optional<AttemptId> NewestOf(const TaskId& task) const;
@@ -112,7 +114,7 @@ class JournalRules {
   void On(const StageOpened& d, Instant);
   void On(const RoleDetached& d, Instant time);
   void On(const AttemptEnded& d, Instant time);
-  void On(const FailureTolerated& d, Instant);
+  void On(const FailureTolerated& d, Instant time);
   void On(const RoleFinished& d, Instant);
   void On(const ContainerKillOrdered& d, Instant time);
   void On(const ContainerEnded& d, Instant);
@@ -150,6 +152,8 @@ class JournalRules {
   bool CouldGoOn(const AttemptId& ended) const;
   bool IsRestarting(const TaskId& task) const;
   bool IsPresumedGone(const AttemptId& attempt, Instant time) const;
+  // Notes the failed attempt whose container is kept for a person. At most one is kept at a time.
+  void NoteHold(const AttemptId& failed, Instant time);
   void ExpectReady(const Restart& restart, Instant time, const std::string& what);
   std::set<TaskId> TasksIn(RestartScope scope, const TaskId& cause) const;
   bool IsTracked(const TaskId& task) const;
@@ -199,7 +203,14 @@ class JournalRules {
   // The time of its judgement: in the step that saw the end, or when the next AM begins.
   Instant judged_at_{};
   std::vector<AttemptId> tolerated_;
-  std::set<std::string> finished_;   // names of roles
+  std::set<std::string> finished_;  // names of roles
+  // The newest attempt whose container was kept for a person.
+  struct Hold {
+    AttemptId attempt;
+    ContainerId container;
+    Instant until;
+  };
+  std::optional<Hold> hold_;
   std::map<int, Restart> restarts_;  // decided restarts that have not begun
   Instant waits_since_{};
   std::vector<RestartSeen> past_;

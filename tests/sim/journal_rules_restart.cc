@@ -32,6 +32,7 @@ bool JournalRules::CouldGoOn(const AttemptId& ended) const {
   const bool is_infra = outcome.cls == OutcomeClass::kInfra && outcome.source != Source::kSignal;
   const bool trouble = is_infra || outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kPreempted;
   if (trouble || !made.reported || made.let_go || made.container.value.empty()) return false;
+  if (hold_ && hold_->attempt == ended) return false;
   return containers_.at(made.container) == ended && !gone_.contains(made.container) &&
          !kill_ordered_.contains(made.container);
 }
@@ -121,6 +122,7 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
   const bool keeps = d.scope != RestartScope::kJob && !gives_back && in_time;
   restarts_[d.number] = {
       .scope = d.scope, .cause = d.cause, .not_before = d.not_before, .tasks = tasks, .keeps = keeps};
+  NoteHold(d.cause, time);
   const bool forms_anew = d.scope == RestartScope::kGang || d.scope == RestartScope::kJob;
   if (forms_anew) {
     together_ = false;
@@ -166,8 +168,9 @@ void JournalRules::ExpectReady(const Restart& restart, Instant time, const std::
       continue;
     }
     const Made& made = made_.at(*newest);
-    const bool known =
-        made.container.value.empty() || gone_.contains(made.container) || (restart.keeps && CouldGoOn(*newest));
+    const bool known = made.container.value.empty() || gone_.contains(made.container) ||
+                       (restart.keeps && CouldGoOn(*newest)) ||
+                       (hold_ && hold_->attempt == *newest);
     if (!known && !IsPresumedGone(*newest, time)) {
       Complain(StrCat(what, " before ", ToString(*newest), " is known to be gone"));
     }

@@ -534,6 +534,8 @@ Plan PlanFor(uint64_t seed) {
   const bool on_cluster = of_clusters.Chance(200);
   if (on_cluster) PutOnCluster(of_clusters, plan);
   if (on_cluster && of_clusters.Chance(600)) LetClusterLie(of_clusters, plan);
+  Random of_holds(seed ^ 0x401d);
+  if (of_holds.Chance(150)) plan.spec.hold = of_holds.Between(Duration(100), Duration(30'000));
   return plan;
 }
 

@@ -66,6 +66,7 @@ void AddToRole(RoleSpec& role, const std::string& word) {
   if (name == "fails") return void(role.min_failed = Int(value));
   if (name == "outlives") return void(role.outlives_restarts = true);
   if (name == "restarts") return void(role.restarts = Int(value));
+  if (name == "gpus") return void(role.resources.gpus = Int(value));
   if (name == "processes") return void(role.processes = Int(value));
   if (name == "scope") return void(role.restart_scope = FromName<RestartScope>(value));
   if (name == "waits") return void(role.depends_on.push_back({value}));
@@ -113,6 +114,7 @@ void AddWord(JobSpec& spec, const std::string& word) {
   if (name == "grace") return void(spec.timers.grace = TimeOf(value));
   if (name == "fresh") return void(spec.timers.record_fresh = TimeOf(value));
   if (name == "hold") return void(spec.yarn.gang_hold = TimeOf(value));
+  if (name == "keep-failed") return void(spec.hold = TimeOf(value));
   if (word == "staged") return void(spec.framework = FrameworkKind::kStaged);
   if (word == "fcfs") return void(spec.mode = DistributedMode::kFcfs);
   if (word == "yarn") return void(spec.scheduler = kYarnScheduler);

@@ -140,6 +140,17 @@ class PlannedKill:
 
 
 @dataclasses.dataclass(frozen=True)
+class HeldTask:
+    """A failed task whose container is kept for `tony shell`. `verdict` is how the job will end after that."""
+
+    task: str
+    attempt: int
+    host: str
+    until: Time
+    verdict: FinalState | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class JobStatus:
     """The known state of a job. `verdict` and `ended` are set exactly when the job has ended."""
 
@@ -159,6 +170,7 @@ class JobStatus:
     ended: Time | None = None
     verdict: Verdict | None = None
     tolerated_failures: int | None = None
+    held: HeldTask | None = None
     checkpoint: Checkpoint | None = None
     delay: str | None = None
     trouble: str | None = None
