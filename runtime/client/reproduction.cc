@@ -246,7 +246,7 @@ JobSpec ReproductionSpec(const Reproduction& kept, const ReproductionPlan& plan)
   spec.tags.clear();
   spec.am_files.clear();
   spec.history_folder.clear();
-  spec.startup_timeout = spec.allocation_timeout = spec.registry_timeout = Duration(0);
+  spec.hold = spec.startup_timeout = spec.allocation_timeout = spec.registry_timeout = Duration(0);
   // A person at a terminal needs longer than the job's program.
   if (!plan.command.empty()) spec.timeout = Duration(0);
   for (RestartBudget& level : spec.restart.levels) level.most = 0;

@@ -130,7 +130,8 @@ struct JobStatus {
 // next to its "outcome". The following members are written only if they have a value: "request_id", "submission",
 // "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}, "tracking_url", "tensorboard_url",
 // "notebook_url", "tokens_until", "tokens_issued", "tokens_overdue", "tags", "tolerated_failures",
-// "held":{"task","attempt","host","until","verdict"} and "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"}.
+// "held":{"task","attempt","host","until","verdict"} and
+// "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"}.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

@@ -67,7 +67,7 @@ TEST_F(ReproduceTest, ATaskThatNeedsOthersStartsWithItsGang) {
   const std::string command = StrCat("echo > ", meeting, "/$RANK; until [ -e ", meeting, "/$((1 - RANK)) ]; do sleep ",
                                      "0.02; done; [ $RANK = 0 ] && sleep 30; echo rank $RANK of $WORLD_SIZE; exit 6");
   Fails(1, Words{"submit", "-executes", command} +
-               Confs({"tony.application.framework=pytorch", "tony.worker.instances=2", "tony.task.grace-ms=100"}));
+               Confs({"tony.application.framework=pytorch", "tony.worker.instances=2", "tony.task.stop-grace-ms=100"}));
   const std::string job = Job();
   fs::remove_all(meeting);
   fs::create_directory(meeting);

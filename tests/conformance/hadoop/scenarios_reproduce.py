@@ -19,7 +19,7 @@ print("rank", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], os.environ["CO
 raise ValueError("label in " + open("shard.txt").read().strip())
 """
 KEYS = ("tony.application.framework=pytorch", "tony.application.distributed-mode=GANG", "tony.worker.instances=2",
-        "tony.task.grace-ms=100", "tony.execution.envs=COLOUR=blue")
+        "tony.task.stop-grace-ms=100", "tony.execution.envs=COLOUR=blue")
 
 
 def failed_job():
