@@ -104,6 +104,20 @@ std::string ReasonInPage(std::string_view page, int status) {
   return FirstLine(page.substr(at + begin.size(), end - at - begin.size()));
 }
 
+// A NameNode that starts, or is in standby, cannot check a token. Its web server then answers with a SecurityException,
+// and the real reason is the cause in the message, e.g. "Failed to obtain user group information:
+// org.apache.hadoop.ipc.RetriableException: Namenode is in startup mode". The cause takes the place of the exception.
+void UseStandbyCause(HdfsRefusal& refusal) {
+  constexpr std::string_view kBegin = "Failed to obtain user group information: ";
+  if (refusal.exception != "SecurityException" || !refusal.message.starts_with(kBegin)) return;
+  const std::string cause = refusal.message.substr(kBegin.size());
+  const std::string name = cause.substr(0, cause.find(": "));
+  const std::string exception = name.substr(name.rfind('.') + 1);
+  if (!IsStandbyException(exception)) return;
+  refusal.exception = exception;
+  refusal.message = cause.substr(std::min(name.size() + 2, cause.size()));
+}
+
 }  // namespace
 
 std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response) {
@@ -113,6 +127,7 @@ std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response) {
   if (const json::value* remote = Find(document, {"RemoteException"})) {
     refusal.exception = StringAt(*remote, "exception");
     refusal.message = FirstLine(StringAt(*remote, "message"));
+    UseStandbyCause(refusal);
   } else {
     refusal.message = ReasonInPage(response.body, response.status);
   }

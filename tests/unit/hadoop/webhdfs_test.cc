@@ -93,6 +93,21 @@ TEST_F(WebHdfsTest, ACallWhoseTokenHasEndedIsSentOnceMoreIfThereIsAnotherToken) 
   EXPECT_EQ(node.server().requests().size(), 3u) << "there is no other token";
 }
 
+TEST_F(WebHdfsTest, ANameNodeThatCannotCheckATokenYetIsUnavailable) {
+  const auto make = [&] { return Run<Status>([&](auto done) { return hdfs.MakeFolders("/a", 0750, done); }); };
+  const auto answer = [&](const std::string& cause) {
+    node.answers_all =
+        FakeNameNode::Refused(403, "SecurityException", StrCat("Failed to obtain user group information: ", cause));
+  };
+  answer("org.apache.hadoop.ipc.RetriableException: Namenode is in startup mode");
+  EXPECT_EQ(make().error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(make().error().message, "MKDIRS /a: RetriableException: Namenode is in startup mode");
+  answer("org.apache.hadoop.ipc.StandbyException");
+  EXPECT_EQ(make().error().code, ErrorCode::kUnavailable);
+  answer("java.io.IOException: Security enabled but user not authenticated by filter");
+  EXPECT_EQ(make().error().code, ErrorCode::kNotPermitted);
+}
+
 TEST_F(WebHdfsTest, NameNodeAndDataNodeAreCalledByHttps) {
   FakeNameNode secure(loop, HttpsEnd());
   WebHdfs::Options options{.bases = {secure.url()}, .user = "eve"};
