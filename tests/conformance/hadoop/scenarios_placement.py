@@ -76,7 +76,7 @@ def a_worker_waits_until_a_node_without_another_worker_is_free():
         until(lambda: why in status(job).get("delay", ""), f"the reason again: {status(job).get('delay')}")
         must(attempts(job) == before, before, attempts(job))
     with job_with("tony.worker.instances=1", "tony.worker.placement-spec=in,node,train",
-                  "tony.worker.allocation-tags=train") as job:
+                  "tony.containers.allocation-tags=train") as job:
         until(lambda: why in status(job).get("delay", ""), f"the first of its kind to wait: {status(job).get('delay')}")
 
 
