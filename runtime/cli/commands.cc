@@ -98,7 +98,7 @@ Status CheckStack() {
 // --job use no home, so the process then keeps its own rights.
 Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
-  if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
+  if (!command.in_home || of_no_job || line.Has("queue") || line.Has("reader")) return Ok();
   TRY_ASSIGN(const auto owner, SwitchToHomeOwner());
   if (owner && (command.verb.name == "submit" || command.verb.name == "run" || command.verb.name == "notebook"))
     Say(StrCat("tony: warning: TonY's home folder belongs to ", *owner,
@@ -312,11 +312,20 @@ std::vector<Verb> Verbs() {
                 {"events", kFlag, "", "print each decision of the job's application masters, one per line"},
                 {"export", kFlag, "",
                  "write the files for TonY's portal and Dr. Elephant again, below tony.history.location"},
-                {"serve", kFlag, "", "serve pages of ended jobs to a browser on this machine, until Ctrl-C"},
-                {"port", kValue, "PORT", "port of --serve; default: any free port"},
+                {"serve", kFlag, "", "the same as tony portal"},
+                {"port", kValue, "PORT", "port of --serve"},
                 kColour,
                 kQuiet,
                 kJson}),
+      MakeVerb(
+          RunPortal, "portal", "", 0, 0,
+          "serve the running and ended jobs to a browser until Ctrl-C, at an address that stays the same; as root, "
+          "the jobs of all users",
+          {{"port", kValue, "PORT", "port of the address; default: the port of the last start, at first any free port"},
+           {"url", kValue, "URL", "address under which a reverse proxy serves the portal"},
+           {"user", kRepeated, "NAME", "as root: only jobs of this user"},
+           {"reader", kValue, "UID", "used by the portal itself: the process that reads the files of this user"},
+           kJson}),
       MakeVerb(RunExplainExit, "explain-exit", "[CODE]", 0, 1,
                "explain an exit code, signal or scheduler status (137, SIGKILL, -100) and TonY's reaction; without "
                "CODE, list all rules",

@@ -27,6 +27,7 @@ Result<int> RunWatch(const CommandLine& line);
 Result<int> RunOutputs(const CommandLine& line);
 Result<int> RunLogs(const CommandLine& line);
 Result<int> RunHistory(const CommandLine& line);
+Result<int> RunPortal(const CommandLine& line);
 Result<int> RunExplainExit(const CommandLine& line);
 Result<int> RunGc(const CommandLine& line);
 Result<int> RunDoctor(const CommandLine& line);

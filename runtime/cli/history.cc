@@ -3,14 +3,10 @@
 // "configuration": [{"key","value","source"}].
 #include "runtime/records/history.h"
 
-#include <csignal>
 #include <cstdio>
-#include <filesystem>
-#include <map>
 #include <utility>
 #include <vector>
 
-#include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
@@ -24,19 +20,11 @@
 #include "runtime/cli/text_table.h"
 #include "runtime/client/choose_backend.h"
 #include "runtime/client/job_access.h"
-#include "runtime/history/ended_log.h"
 #include "runtime/history/history_files.h"
 #include "runtime/job/job_status.h"
-#include "runtime/net/http_server.h"
-#include "runtime/net/sockets.h"
-#include "runtime/os/files.h"
-#include "runtime/page/job_html.h"
-#include "runtime/page/job_page.h"
-#include "runtime/page/page_address.h"
 #include "runtime/records/decisions.h"
 #include "runtime/records/job_records.h"
 #include "runtime/records/journal_format.h"
-#include "runtime/records/user_home.h"
 #include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
@@ -69,103 +57,6 @@ Result<int> ExportHistory(const JobRecords& records, bool json) {
   } else {
     PrintLine(text);
   }
-  return 0;
-}
-
-// `tony history --serve`: serves the pages of ended jobs on the loopback device. The pages are generated from the jobs'
-// folders.
-
-constexpr int kTokenBytes = 16;
-constexpr size_t kMostListed = 500;
-// The number of job pages that are kept in memory.
-constexpr size_t kMostKept = 100;
-
-class HistorySite {
- public:
-  HistorySite(EventLoop& loop, std::filesystem::path home, std::string token)
-      : loop_(loop), home_(std::move(home)), token_(std::move(token)) {}
-
-  void Serve(const HttpRequest& request, const HttpReply& reply) {
-    if (!HasToken(request, token_)) return reply.Send(NotFound());
-    if (request.path.size() == 1) return reply.Send(AddSlash(request));
-    const std::string& name = request.path[1];
-    if (request.path.size() == 2 && name.empty()) return reply.Send(List());
-    if (auto asset = request.path.size() == 2 ? AssetAnswer(name) : std::nullopt) return reply.Send(*std::move(asset));
-    JobPage* page = PageOf({name});
-    page ? page->Serve(request, 2, reply) : reply.Send(NotFound());
-  }
-
- private:
-  HttpAnswer List() const {
-    const auto log = EndedLog(home_).Read();
-    if (!log.ok()) return TextAnswer(503, log.error().message + "\n");
-    const EndedFound found = FindEnded(log->text(), {}, kMostListed);
-    std::vector<ListedJob> jobs;
-    for (const EndedJob& job : found.jobs) {
-      const bool good = job.state == FinalState::kSucceeded;
-      jobs.push_back({job.job, job.name, job.user, std::string(ToString(job.state)), good ? "" : job.cause,
-                      job.submitted, job.ended, /*kept=*/FindJob(job.job.value).ok()});
-    }
-    HttpAnswer answer;
-    answer.body = std::make_shared<const std::string>(JobListHtml(jobs, !found.complete));
-    return answer;
-  }
-
-  JobPage* PageOf(const JobId& job) {
-    const auto records = FindJob(job.value);
-    if (!records.ok()) return nullptr;
-    auto logs = BackendOf(job).logs().LogsOf(*records);
-    if (!logs.ok()) return nullptr;
-    if (pages_.size() >= kMostKept && !pages_.contains(job)) pages_.clear();
-    const auto [page, fresh] = pages_.try_emplace(job);
-    if (fresh) {
-      const auto ask = [records = *records](const auto& answer) { answer(StoredStatus(records)); };
-      page->second = std::make_unique<JobPage>(JobPage::Parts{loop_, *records, *std::move(logs), ask});
-    }
-    return page->second.get();
-  }
-
-  EventLoop& loop_;
-  const std::filesystem::path home_;
-  const std::string token_;
-  std::map<JobId, std::unique_ptr<JobPage>> pages_;
-};
-
-Result<int> PortOf(const CommandLine& line) {
-  if (!line.Has("port")) return 0;
-  const auto port = ParseInt(line.Value("port"));
-  if (port && *port >= 0 && *port <= 65535) return static_cast<int>(*port);
-  return Error{ErrorCode::kUsage, StrCat("--port \"", line.Value("port"), "\": expected a number from 0 to 65535")};
-}
-
-// Returns the token of the page's address. If this user cannot write in $TONY_HOME, no token can be saved there, and
-// each start makes a new token.
-std::string TokenOf(const std::filesystem::path& home) {
-  const auto kept = KeepPageToken(home / "history" / "page-token");
-  if (kept.ok()) return *kept;
-  Say(StrCat("tony: the address of this page will be different at the next start, because the token in the address ",
-             "cannot be saved: ", kept.error().message));
-  return RandomHex(kTokenBytes);
-}
-
-// Prints the address and serves until Ctrl-C. The token in the address is kept in $TONY_HOME/history/page-token, so
-// with a fixed --port the address is always the same. Returns kUsage if the value of --port is wrong, and kUnavailable
-// if the port is in use.
-Result<int> ServeHistory(const CommandLine& line) {
-  if (!line.words().empty()) return Error{ErrorCode::kUsage, "history --serve shows all ended jobs, and takes no JOB"};
-  TRY_ASSIGN(const int wanted, PortOf(line));
-  TRY_ASSIGN(const std::filesystem::path home, TonyHome());
-  TRY_ASSIGN(UniqueFd listening, ListenOn({kLoopback, wanted}));
-  TRY_ASSIGN(const Endpoint at, BoundAddress(listening));
-  const std::string token = TokenOf(home);
-  EventLoop loop;
-  const auto signals = loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.Stop(); });
-  HistorySite site(loop, home, token);
-  HttpServer server(loop, std::move(listening),
-                    [&](const HttpRequest& request, const HttpReply& reply) { site.Serve(request, reply); });
-  const std::string url = PageUrl(at, token);
-  PrintLine(line.Has("json") ? StrCat("{\"schema\":1,\"url\":", JsonString(url), "}") : url);
-  loop.Run();
   return 0;
 }
 
@@ -269,7 +160,9 @@ Result<Configuration> StoredConfiguration(const JobRecords& records) {
 }  // namespace
 
 Result<int> RunHistory(const CommandLine& line) {
-  if (line.Has("serve")) return ServeHistory(line);
+  if (line.Has("serve") && !line.words().empty())
+    return Error{ErrorCode::kUsage, "history --serve shows all jobs, and takes no JOB"};
+  if (line.Has("serve")) return RunPortal(line);
   TRY(CheckHistoryOptions(line));
   TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   if (line.words().empty()) return ListHistory(line);

@@ -204,18 +204,18 @@ Result<int> RunQueue(const CommandLine& line) {
 
 constexpr int64_t kDefaultLimit = 100;
 
-struct JobRow {
+struct ListedJob {
   JobStatus status;
   bool unruled = false;
 };
 
 // Returns true if the job possibly waits in a queue: it has a pending reason, or it does not run yet. A job that does
 // not run yet may have a reason that is not recorded yet.
-bool MayWait(const JobRow& listed) {
+bool MayWait(const ListedJob& listed) {
   return !HasEnded(listed.status) && (!listed.status.delay.empty() || listed.status.state != "RUNNING");
 }
 
-void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTable& table) {
+void AddRow(const ListedJob& listed, const std::string& turn, Instant now, TextTable& table) {
   const JobStatus& job = listed.status;
   const TaskStatus together = TotalUsage(job);
   const std::string state = listed.unruled ? "unruled" : job.state;
@@ -233,7 +233,7 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
 
 // Returns the queue position of each waiting job by job id, e.g. "2 of 5". The position counts the jobs that wait for
 // the same machine or cluster.
-std::map<std::string, std::string> QueuePositions(const std::vector<JobRow>& jobs) {
+std::map<std::string, std::string> QueuePositions(const std::vector<ListedJob>& jobs) {
   std::map<std::string, std::string> turns;
   // Schedulers are queried for queue positions only if a job may wait.
   if (!std::ranges::any_of(jobs, MayWait)) return turns;
@@ -250,14 +250,14 @@ std::map<std::string, std::string> QueuePositions(const std::vector<JobRow>& job
   return turns;
 }
 
-std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom& room) {
+std::string Table(const std::vector<ListedJob>& jobs, Instant now, const TableRoom& room) {
   constexpr size_t kLeastNews = 10;
   const auto turns = QueuePositions(jobs);
   TextTable table({TextColumn("JOB"), TextColumn("STATE"), TextColumn("QUEUE", turns.empty() ? kNever : 1),
                    TextColumn("AGE", 2), TextColumn("RESTARTS", 7, true), TextColumn("MEMORY", 5, true),
                    TextColumn("CPU", 6, true), TextColumn("NAME", 4, false, kLeastName),
                    TextColumn("NEWS", 3, false, kLeastNews)});
-  for (const JobRow& job : jobs) {
+  for (const ListedJob& job : jobs) {
     const auto turn = turns.find(job.status.job.value);
     AddRow(job, turn != turns.end() && MayWait(job) ? turn->second : "-", now, table);
   }
@@ -265,7 +265,7 @@ std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom&
 }
 
 struct Listing {
-  std::vector<JobRow> jobs;
+  std::vector<ListedJob> jobs;
   size_t left_out = 0;
   std::optional<Error> failure;  // set if a job was unreadable
 };

@@ -10,10 +10,12 @@
 
 namespace tony {
 
+inline constexpr std::string_view kDefaultSource = "default";
+
 struct ConfiguredValue {
   std::string key;
   std::string value;
-  // A property's origin; "default" if the key was not set, so that its default applies.
+  // A property's origin; kDefaultSource if the key was not set, so that its default applies.
   std::string source;
   bool operator==(const ConfiguredValue&) const = default;
 };

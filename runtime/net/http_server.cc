@@ -105,6 +105,7 @@ ReadRequest Refused(int status) { return {.refusal = status}; }
 std::optional<HttpMethod> MethodOf(http::verb verb, bool may_write) {
   if (verb == http::verb::get) return HttpMethod::kGet;
   if (verb == http::verb::head) return HttpMethod::kHead;
+  if (may_write && verb == http::verb::post) return HttpMethod::kPost;
   if (may_write && verb == http::verb::put) return HttpMethod::kPut;
   if (may_write && verb == http::verb::delete_) return HttpMethod::kDelete;
   return std::nullopt;
@@ -121,12 +122,17 @@ ReadRequest Parse(std::string_view header, size_t longest_body, size_t& length) 
   const auto method = MethodOf(message.method(), longest_body > 0);
   if (!method) return Refused(405);
   length = parser.content_length().value_or(0);
-  if (parser.chunked() || length > (*method == HttpMethod::kPut ? longest_body : 0)) return Refused(413);
+  if (parser.chunked() || length > (*method == HttpMethod::kPut || *method == HttpMethod::kPost ? longest_body : 0))
+    return Refused(413);
   const std::string target(message.target());
   std::optional<HttpRequest> request = ParseTarget(target);
   if (!request) return Refused(400);
   request->method = *method;
   request->cookies = std::string(message[http::field::cookie]);
+  for (const auto& field : message) {
+    std::string& value = request->headers[ToLower(field.name_string())];
+    value += StrCat(value.empty() ? "" : ", ", std::string_view(field.value()));
+  }
   return {.keep_alive = message.keep_alive(), .request = *std::move(request)};
 }
 
@@ -157,10 +163,16 @@ constexpr size_t kMostReadAhead = 2 * RequestReader::kLongestHeader;
 
 std::string_view Reason(int status) {
   constexpr std::pair<int, std::string_view> kReasons[] = {{200, "OK"},
+                                                           {303, "See Other"},
+                                                           {307, "Temporary Redirect"},
+                                                           {308, "Permanent Redirect"},
                                                            {400, "Bad Request"},
+                                                           {401, "Unauthorized"},
+                                                           {403, "Forbidden"},
                                                            {404, "Not Found"},
                                                            {405, "Method Not Allowed"},
                                                            {413, "Content Too Large"},
+                                                           {421, "Misdirected Request"},
                                                            {431, "Request Header Fields Too Large"},
                                                            {503, "Service Unavailable"}};
   const auto* reason = std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
@@ -171,7 +183,7 @@ std::string_view Reason(int status) {
 // itself and the server's own two files.
 constexpr std::string_view kSafety =
     "Content-Security-Policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    "img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "X-Frame-Options: DENY\r\n"
     "Referrer-Policy: no-referrer\r\n"

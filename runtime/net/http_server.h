@@ -18,7 +18,7 @@
 
 namespace tony {
 
-enum class HttpMethod { kGet, kHead, kPut, kDelete };
+enum class HttpMethod { kGet, kHead, kPost, kPut, kDelete };
 
 struct HttpRequest {
   HttpMethod method = HttpMethod::kGet;
@@ -28,7 +28,9 @@ struct HttpRequest {
   std::map<std::string, std::string> query;
   // The Cookie header as received: "a=b; c=d"; empty if the request has none.
   std::string cookies;
-  // The body of a PUT.
+  // The headers by their names in lower case. If a name occurs twice, its values are joined by ", ".
+  std::map<std::string, std::string> headers;
+  // The body of a PUT or POST.
   std::string body;
 };
 
@@ -67,8 +69,8 @@ class RequestReader {
  public:
   static constexpr size_t kLongestHeader = 8 << 10;
 
-  // With a `longest_body` above 0, PUT and DELETE are accepted, and bodies of at most so many bytes. Otherwise only GET
-  // and HEAD without a body are accepted.
+  // With a `longest_body` above 0, POST, PUT and DELETE are accepted, and bodies of at most so many bytes. Otherwise only
+  // GET and HEAD without a body are accepted.
   explicit RequestReader(size_t longest_body = 0) : longest_body_(longest_body) {}
 
   void Add(std::string_view bytes) { in_.append(bytes); }

@@ -131,6 +131,14 @@ Result<std::vector<gid_t>> GroupsOf(const UnixUser& user, const UserSources& sou
   return groups;
 }
 
+Result<std::vector<std::string>> GroupNamesOf(const std::string& user, const UserSources& sources) {
+  const auto program = ProgramIn(sources.id);
+  if (!program) return UnavailableError("this machine has no program id, which knows the groups of ", user);
+  TRY_ASSIGN(const ProgramOutput answer, Ask({*program, "-Gn", "--", user}, sources.limit));
+  if (answer.exit_code != 0) return UnavailableError(*program, " -Gn ", user, ": exit code ", answer.exit_code);
+  return SplitAtAny(answer.output, " \n");
+}
+
 std::string UserName(uid_t uid) {
   const auto user = FindUser(uid);
   return user.ok() && *user ? (*user)->name : StrCat(uid);

@@ -47,6 +47,9 @@ Result<std::optional<UnixUser>> FindUser(const std::string& name, const UserSour
 // caller that takes on or checks the user's rights must not continue with fewer groups.
 Result<std::vector<gid_t>> GroupsOf(const UnixUser& user, const UserSources& sources = {});
 
+// Returns the names of all groups of the user, from `id`. kUnavailable: not all groups are known.
+Result<std::vector<std::string>> GroupNamesOf(const std::string& user, const UserSources& sources = {});
+
 // Returns a name for display: the number if the user has no name or the lookup failed.
 std::string UserName(uid_t uid);
 

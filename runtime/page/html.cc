@@ -78,6 +78,16 @@ std::string Link(std::string_view href, std::string_view text) {
   return StrCat("<a href=\"", Escape(href), "\">", Escape(text), "</a>");
 }
 
+std::string PercentEncoded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
+    out += plain ? std::string(1, c) : StrCat("%", ToHex(std::string_view(&c, 1)));
+  }
+  return out;
+}
+
 std::string WholePage(const PageFrame& frame, const std::string& content) {
   return StrCat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -268,6 +278,22 @@ section.report { color: inherit; background: var(--paper); }
 .key { display: inline-block; width: .7em; height: .7em; border-radius: 2px; }
 .key.good { background: var(--good); } .key.bad { background: var(--bad); } .key.busy { background: var(--busy); }
 .key.warn { background: var(--warn); } .key.idle { background: var(--idle); }
+.search { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: end; margin: 0 0 1rem; }
+.search label { font-size: .78rem; color: var(--soft); }
+input, select, button { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line);
+                        border-radius: 6px; padding: .25rem .5rem; }
+.search input, .search select { display: block; max-width: 11rem; }
+.id { color: var(--soft); overflow-wrap: anywhere; }
+.none { color: var(--soft); font-style: italic; }
+.compared table { table-layout: fixed; }
+.compared th, .compared td { white-space: normal; overflow-wrap: anywhere; }
+@media (max-width: 40rem) {
+  main { padding: .75rem .75rem 2rem; }
+  .jobs thead { display: none; }
+  .jobs tr { display: block; position: relative; padding: .5rem 0 .5rem 2rem; border-bottom: 1px solid var(--line); }
+  .jobs td { display: block; border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
+  .jobs .choice { position: absolute; left: 0; top: .5rem; }
+}
 footer { color: var(--soft); font-size: .85rem; }
 #note { position: fixed; right: 1rem; bottom: 1rem; margin: 0; padding: .3rem .8rem; border-radius: 6px;
         background: var(--warn-ground); color: var(--warn); }

@@ -22,6 +22,10 @@ std::string Element(std::string_view tag, std::string_view css_class, std::strin
 // Returns a link to `href`, a relative address. Both arguments are escaped.
 std::string Link(std::string_view href, std::string_view text);
 
+// Returns the text as one component of a path, or as a name or value of a query: all except letters, digits and -._~ is
+// percent-encoded.
+std::string PercentEncoded(std::string_view text);
+
 // The parts that all pages have in common. Pure functions.
 
 extern const std::string_view kPageStyle;   // page.css

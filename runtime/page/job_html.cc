@@ -36,7 +36,8 @@ std::string Header(const JobView& view) {
   const JobStatus& status = view.status;
   const Duration length = status.ended.value_or(view.now) - status.submitted;
   std::string html =
-      StrCat("<header>\n<h1>", Escape(status.name), " ", StateBadge(status.state), "</h1>\n<dl class=\"facts\">\n");
+      StrCat(view.list.empty() ? "" : StrCat("<p class=\"links\">", Link(view.list, "All jobs"), "</p>\n"),
+             "<header>\n<h1>", Escape(status.name), " ", StateBadge(status.state), "</h1>\n<dl class=\"facts\">\n");
   html += Fact("Job", Element("code", status.job.value));
   html += Fact("User", Escape(status.user)) + Fact("Framework", Escape(status.framework));
   html += Fact("Submitted", TimeHtml(status.submitted));
@@ -73,8 +74,8 @@ std::string Banners(const JobView& view) {
   if (!status.trouble.empty()) html += Banner("bad", "Degraded:", status.trouble);
   if (!status.delay.empty()) html += Banner("warn", "Waiting:", status.delay);
   if (status.tokens_are_overdue && status.tokens_until)
-    html += Banner("warn", "No fresh tokens:",
-                   StrCat("the job can use the cluster only until ", ToIso8601(*status.tokens_until)));
+    html += Banner(
+        "warn", "No fresh tokens:", StrCat("the job can use the cluster only until ", ToIso8601(*status.tokens_until)));
   if (status.planned_kill) {
     const std::string what = StrCat("at ", ToIso8601(status.planned_kill->due), ": ", status.planned_kill->reason);
     html += Banner("warn", "Will be killed", what);
@@ -264,8 +265,7 @@ std::string LogFolderLink(const AttemptId& attempt) {
 
 std::string EndBanner(const JobStatus& status, bool ends_with_job) {
   if (!status.verdict || !ends_with_job) return "";
-  return Banner("idle", "The job has ended,",
-                "and this page ends with it. To see the job later, run tony history --serve");
+  return Banner("idle", "The job has ended,", "and this page ends with it. To see the job later, run tony portal");
 }
 
 std::string JobHtml(const JobView& view) {
@@ -376,23 +376,6 @@ std::string ConfigurationHtml(const Configuration& configuration) {
                       Element("td", value.source), "</tr>\n");
   }
   return WholePage({"Configuration", "", ""}, content + "</tbody></table></div>\n");
-}
-
-std::string JobListHtml(const std::vector<ListedJob>& jobs, bool more) {
-  std::string content =
-      "<h1>Jobs</h1>\n<div class=\"wide\"><table>\n<thead><tr><th>Job</th><th>State</th><th>Name</th><th>User</th>"
-      "<th>Submitted</th><th>Took</th><th>First cause</th></tr></thead>\n<tbody>\n";
-  for (const ListedJob& job : jobs) {
-    content +=
-        StrCat("<tr><td>", job.kept ? Link(StrCat(job.job.value, "/"), job.job.value) : Escape(job.job.value),
-               "</td><td>", StateBadge(job.state), "</td>", Element("td", job.name), Element("td", job.user), "<td>",
-               TimeHtml(job.submitted), "</td>", Element("td", job.ended ? ClockText(*job.ended - job.submitted) : "-"),
-               Element("td", job.cause), "</tr>\n");
-  }
-  content += "</tbody></table></div>\n";
-  if (jobs.empty()) content += "<p>No job has ended yet.</p>\n";
-  if (more) content += "<p>To see older jobs, run <code>tony history</code>.</p>\n";
-  return WholePage({"Jobs", "", ""}, content);
 }
 
 }  // namespace tony

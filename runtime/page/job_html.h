@@ -24,6 +24,8 @@ struct JobView {
   bool ends_with_job = false;
   // The browser's pause between two requests for news; 0: a request for news waits until there is news.
   Duration pause{0};
+  // The relative address of the list of all jobs; empty: the page belongs to no list.
+  std::string list{};
 };
 
 std::string JobHtml(const JobView& view);
@@ -45,7 +47,7 @@ std::string RestartsHtml(const JobStatus& status);
 std::string TimeBreakdownHtml(const TimeBreakdown& time);
 std::string LogFolderLink(const AttemptId& attempt);  // e.g. "logs/worker-3/1/"
 
-// The smaller pages: a log, the list of logs, the configuration, the list of jobs. Pure functions.
+// The smaller pages: a log, the list of logs, the configuration. Pure functions.
 
 struct LogView {
   AttemptId attempt;
@@ -73,15 +75,5 @@ std::string ConfigurationHtml(const Configuration& configuration);
 
 // Returns the page for a job without a running TensorBoard.
 std::string NoTensorBoardHtml(const JobStatus& status);
-
-struct ListedJob {
-  JobId job;
-  std::string name, user, state, cause;
-  Instant submitted;
-  std::optional<Instant> ended;
-  bool kept = true;  // the job's folder still exists
-};
-// Returns the list of jobs as a page. If `more` is true, the page explains how to see older jobs.
-std::string JobListHtml(const std::vector<ListedJob>& jobs, bool more);
 
 }  // namespace tony

@@ -160,7 +160,8 @@ std::string JobPage::Html(const ShownStatus& shown, Form form) {
                   .now = shown.time,
                   .all_tasks = form.all_tasks,
                   .ends_with_job = parts_.ends_with_job,
-                  .pause = parts_.pause});
+                  .pause = parts_.pause,
+                  .list = parts_.list});
 }
 
 void JobPage::ServeHistory(const HttpReply& reply) {

@@ -41,6 +41,8 @@ class JobPage {
     // The interval at which a browser requests news; 0: each request waits here until there is news. Pages behind a
     // proxy have an interval, because each waiting request would occupy one of the proxy's threads.
     Duration pause{0};
+    // The relative address of the list of all jobs; empty: the page belongs to no list.
+    std::string list{};
   };
   explicit JobPage(Parts parts) : parts_(std::move(parts)), feed_(parts_.loop, parts_.ask) {}
 

@@ -57,8 +57,13 @@ Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, ui
                            "; set TONY_HOME to a folder whose path can be changed only by ", rights);
 }
 
-void LiveAs(const Owner& owner, const std::filesystem::path& named) {
-  setenv("TONY_HOME", named.c_str(), 1);
+// The uid is changed last, because nothing else may be changed without root's uid.
+bool TakeRightsOf(const Owner& owner) {
+  return setgroups(owner.groups.size(), owner.groups.data()) == 0 &&
+         setresgid(owner.group, owner.group, owner.group) == 0 && setresuid(owner.user, owner.user, owner.user) == 0;
+}
+
+void LiveAs(const Owner& owner) {
   if (owner.name.empty()) return;
   setenv("HOME", owner.folder.c_str(), 1);
   setenv("USER", owner.name.c_str(), 1);
@@ -85,16 +90,24 @@ Result<std::optional<std::string>> SwitchToHomeOwner() {
   TRY(CheckPath(home.path, walked, owner.user));
   if (owner.user == 0) return std::optional<std::string>();
   const std::string name = UserText(owner.user);
-  // The uid is changed last, because nothing else may be changed without root's uid.
-  const bool has_become = setgroups(owner.groups.size(), owner.groups.data()) == 0 &&
-                          setresgid(owner.group, owner.group, owner.group) == 0 &&
-                          setresuid(owner.user, owner.user, owner.user) == 0;
-  if (!has_become)
+  if (!TakeRightsOf(owner))
     return NotPermittedError("home ", home.path.string(), " belongs to ", name,
                              ", and root cannot become that user here: ", ErrnoText(errno));
-  LiveAs(owner, named);
+  setenv("TONY_HOME", named.c_str(), 1);
+  LiveAs(owner);
   Taker() = OtherUser(0);
   return std::optional(name);
+}
+
+Status BecomeUser(uid_t user) {
+  if (geteuid() == user) return Ok();
+  TRY_ASSIGN(const auto found, FindUser(user));
+  if (!found) return NotPermittedError("this machine has no user with the number ", user);
+  TRY_ASSIGN(const std::vector<gid_t> groups, GroupsOf(*found));
+  const Owner owner{found->uid, found->group, found->name, found->folder, groups};
+  if (!TakeRightsOf(owner)) return NotPermittedError("cannot become ", UserText(user), ": ", ErrnoText(errno));
+  LiveAs(owner);
+  return Ok();
 }
 
 std::string UserBeforeSwitch() { return Taker(); }

@@ -3,6 +3,8 @@
 // links lead, and would start those programs.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +21,10 @@ namespace tony {
 // folder. kNotPermitted: root may not become that user here, or a third user can change where the path of the home
 // leads between this check and a later one (base/walk_path.h).
 Result<std::optional<std::string>> SwitchToHomeOwner();
+
+// Makes this process of root permanently the other user, in the same way. $TONY_HOME stays as it is. Does nothing if this
+// process is that user. kNotPermitted: this process is neither root nor that user, or the user does not exist.
+Status BecomeUser(uid_t user);
 
 // Returns "root (uid 0)" if this process was root and has taken the owner's rights, else an empty text. Files that such
 // a process writes afterwards look like the owner's own files, so a kill request names root in its text.

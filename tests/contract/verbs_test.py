@@ -208,14 +208,15 @@ class VerbsTest(ContractCase):
         keys = [entry["key"] for entry in self.expect("history", self.jobs["bad"], "--conf")["configuration"]]
         self.assertIn("tony.worker.instances", keys)
 
-    @of("history")
-    def test_history_serve_runs_until_sigterm_and_exits_with_0(self):
-        process = self.box.start("history", "--serve", "--json")
-        told = strict(process.stdout.readline().decode())
-        self.assertEqual(reader.complaints("history-serve", told), [])
-        process.send_signal(signal.SIGTERM)
-        answer = self.box.finish(process, "history", "--serve", "--json")
-        self.assertEqual((answer.exit, answer.raw), (0, b""), str(answer))
+    @of("history", "portal")
+    def test_the_portal_runs_until_sigterm_and_exits_with_0(self):
+        for words in (("history", "--serve", "--json"), ("portal", "--json")):
+            process = self.box.start(*words)
+            told = strict(process.stdout.readline().decode())
+            self.assertEqual(reader.complaints("portal", told), [])
+            process.send_signal(signal.SIGTERM)
+            answer = self.box.finish(process, *words)
+            self.assertEqual((answer.exit, answer.raw), (0, b""), str(answer))
 
     def test_every_verb_exits_with_64_for_a_bad_command_line(self):
         for verb in self.verbs():

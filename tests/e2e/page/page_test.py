@@ -9,13 +9,11 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
-import urllib.request
 
 from chromium import LIMIT, Chromium, Tab
 from reverse_proxy import ReverseProxy
@@ -37,7 +35,6 @@ ValueError: learning rate <= 0' >&2
 fi
 exec sleep 600
 """
-DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 LINKS = "[...document.querySelectorAll('[href], [src]')].map(e => e.getAttribute('href') || e.getAttribute('src'))"
 
 
@@ -131,49 +128,6 @@ class PageTest(unittest.TestCase):
         self.assertEqual(job.text("section.report"), [])
         self.assertTrue(job.value("window.never_reloaded"))
 
-    def test_the_history_command_refuses_an_invalid_or_used_port_with_a_one_line_error(self):
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = str(taken.getsockname()[1])
-            for word, code in (("x", 64), ("70000", 64), (port, 69)):
-                refused = self.tony("history", "--serve", "--port", word)
-                self.assertEqual(refused.returncode, code, refused.stderr)
-                self.assertEqual(refused.stderr.count("\n"), 1, refused.stderr)
-                self.assertIn(word, refused.stderr)
-                self.assertEqual(refused.stdout, "")
-
-    def test_the_history_page_keeps_its_address_until_its_token_file_is_removed(self):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        addresses = [self.address_of_history(port) for _ in range(2)]
-        self.assertEqual(addresses[0], addresses[1])
-        self.assertIn(f":{port}/", addresses[0])
-        kept = self.folder / "home/history/page-token"
-        self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
-        kept.unlink()
-        self.assertNotEqual(self.address_of_history(port), addresses[0])
-
-    def test_the_history_page_is_served_even_if_its_token_cannot_be_stored(self):
-        (self.folder / "home/history/page-token").mkdir(parents=True)
-        self.address_of_history(0, complaint="the address of this page will be different at the next start")
-
-    def address_of_history(self, port, complaint=""):
-        """Starts `tony history --serve`, checks that it answers, ends it, and returns its address."""
-        serve = subprocess.Popen(
-            [BIN / "tony", "history", "--serve", "--port", str(port)], env=self.env, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        try:
-            url = serve.stdout.readline().strip()
-            with DIRECTLY.open(url, timeout=LIMIT) as answer:
-                self.assertIn(b"<h1>Jobs</h1>", answer.read())
-        finally:
-            serve.send_signal(signal.SIGINT)
-            said = serve.communicate(timeout=LIMIT)[1]
-        self.assertEqual(serve.returncode, 0, said)
-        self.assertIn(complaint, said)
-        self.assertEqual(said == "", complaint == "", said)
-        return url
-
     def pid_of(self, program):
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             words = (process / "cmdline").read_bytes().split(b"\0") if (process / "cmdline").exists() else [b""]
@@ -210,15 +164,16 @@ class PageTest(unittest.TestCase):
         plain.close()
 
     def look_afterwards(self):
-        """After the exit of the application master `tony history --serve` shows the same pages."""
+        """After the exit of the application master `tony portal` shows the same pages, also behind a proxy."""
         self.assertEqual(self.tony("wait", self.job).returncode, 1)
-        serve = subprocess.Popen([BIN / "tony", "history", "--serve"], env=self.env, stdout=subprocess.PIPE, text=True)
+        words = [BIN / "tony", "portal", "--url", "http://tony.example/some/prefix/"]
+        serve = subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, text=True)
         try:
             url = serve.stdout.readline().strip()
             proxy = ReverseProxy(int(url.split(":")[2].split("/")[0]))
             self.addCleanup(proxy.close)
             jobs = Tab(self.chromium, proxy.url(url), dark=True)
-            self.assertEqual(jobs.text("tbody td:first-child"), [self.job])
+            self.assertEqual(jobs.text("tbody .id"), [self.job])
             self.assertIn(NAME, jobs.text("td"))
             self.assert_page_is_well(jobs)
             jobs.value("document.querySelector('tbody a').click()")
@@ -230,6 +185,7 @@ class PageTest(unittest.TestCase):
             self.assertIn("ValueError: learning rate <= 0", jobs.text("#log")[0])
             self.assert_page_is_well(jobs)
             jobs.open(proxy.url(url) + self.job + "/logs/")
+            jobs.wait("location.pathname.endsWith('/logs/') && document.readyState === 'complete'")
             self.assertIn("worker-1/2/stderr", jobs.value(LINKS))
             self.assert_page_is_well(jobs)
         finally:

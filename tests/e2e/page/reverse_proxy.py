@@ -16,7 +16,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self.send_error(404)
         backend = http.client.HTTPConnection("127.0.0.1", self.server.backend, timeout=60)
         try:
-            backend.request("GET", self.path[len(PREFIX) :], headers={"Host": "tony.example"})
+            backend.request("GET", self.path[len(PREFIX) :], headers={"Host": "tony.example", "Cookie": self.headers.get("Cookie", "")})
             answer = backend.getresponse()
             body = answer.read()
         except OSError:

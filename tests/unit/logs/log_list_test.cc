@@ -180,8 +180,8 @@ TEST_F(LogListTest, TheLogPageSaysThatNoLogsExistYetBeforeTheFirstAttempt) {
   EXPECT_THAT(Html(), HasSubstr("There are no logs yet."));
   status_.verdict = Verdict{};
   EXPECT_THAT(Html(), AllOf(HasSubstr("There are no logs."), HasSubstr("data-live=\"0\""),
-                            Not(HasSubstr("tony history --serve"))));
-  EXPECT_THAT(Html(/*ends_with_job=*/true), HasSubstr("tony history --serve"));
+                            Not(HasSubstr("tony portal"))));
+  EXPECT_THAT(Html(/*ends_with_job=*/true), HasSubstr("tony portal"));
 }
 
 TEST_F(LogListTest, TheLogListShows100Of1000TasksWithFailedTasksFirst) {

@@ -134,11 +134,11 @@ TEST(JobHtmlTest, TheTimeBreakdownIsShownIfTheJobHistoryIsAvailable) {
   EXPECT_THAT(Html(status), Not(HasSubstr("Where the time went")));
 }
 
-TEST(JobHtmlTest, APageThatEndsWithItsJobShowsTheHistoryServeCommand) {
+TEST(JobHtmlTest, APageThatEndsWithItsJobShowsThePortalCommand) {
   const JobStatus status = Failed();
   const auto html = [&](bool ends) { return JobHtml({.status = status, .now = *status.ended, .ends_with_job = ends}); };
-  EXPECT_THAT(html(true), HasSubstr("tony history --serve"));
-  EXPECT_THAT(html(false), Not(HasSubstr("tony history --serve")));
+  EXPECT_THAT(html(true), HasSubstr("tony portal"));
+  EXPECT_THAT(html(false), Not(HasSubstr("tony portal")));
 }
 
 TEST(SideHtmlTest, ALogPageHasEscapedTextAndRelativeLinks) {
@@ -152,14 +152,15 @@ TEST(SideHtmlTest, ALogPageHasEscapedTextAndRelativeLinks) {
   EXPECT_THAT(LogHtml({{{"worker", 3}, 1}, "stderr", piece, true}), HasSubstr("data-cursor=\"130\""));
 }
 
-TEST(SideHtmlTest, TheConfigurationPageAndTheJobListPageEscapeTheirText) {
+TEST(SideHtmlTest, TheConfigurationPageEscapesItsText) {
   const std::string evil(kEvil);
   EXPECT_EQ(Count(ConfigurationHtml({{evil, evil, evil}}), "<script"), 1u);
-  const std::string list = JobListHtml({{{"local-1"}, evil, evil, evil, evil, {}, {}}}, /*more=*/true);
-  EXPECT_EQ(Count(list, "<script"), 1u);
-  EXPECT_THAT(list, AllOf(HasSubstr("<a href=\"local-1/\">local-1</a>"), HasSubstr("To see older jobs")));
-  EXPECT_THAT(JobListHtml({{{"local-1"}, "", "", "", "", {}, {}, /*kept=*/false}}, false),
-              Not(HasSubstr("href=\"local-1/")));
+}
+
+TEST(JobHtmlTest, ThePageLeadsToTheListThatItBelongsTo) {
+  JobStatus status;
+  EXPECT_THAT(JobHtml({.status = status, .list = "../../"}), HasSubstr("<a href=\"../../\">All jobs</a>"));
+  EXPECT_THAT(JobHtml({.status = status}), Not(HasSubstr("All jobs")));
 }
 
 }  // namespace
