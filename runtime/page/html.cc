@@ -223,13 +223,13 @@ const std::string_view kPageScript = R"js('use strict';
 const std::string_view kPageStyle = R"css(:root {
   --ink: #1d2430; --soft: #5d6778; --line: #e2e6ec; --paper: #ffffff; --ground: #f5f7f9; --link: #1f5fbf;
   --good: #1c7c45; --good-ground: #e0f4e8; --bad: #b3261e; --bad-ground: #fdeceb; --busy: #1f5fbf;
-  --busy-ground: #e4eefc; --warn: #8f5a00; --warn-ground: #fdf1da; --idle: #5d6778; --idle-ground: #e9ecf0;
+  --busy-ground: #e4eefc; --warn: #8f5a00; --warn-ground: #fdf1da; --idle: #5d6778; --idle-ground: #e9ecf0; --lost: #c98a86;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ink: #dfe5ee; --soft: #98a3b5; --line: #2c3440; --paper: #171c24; --ground: #0f1319; --link: #82b1ff;
     --good: #6fd198; --good-ground: #143423; --bad: #ff8f87; --bad-ground: #3b1917; --busy: #82b1ff;
-    --busy-ground: #172b4a; --warn: #f2bd62; --warn-ground: #3a2a0d; --idle: #98a3b5; --idle-ground: #262d38;
+    --busy-ground: #172b4a; --warn: #f2bd62; --warn-ground: #3a2a0d; --idle: #98a3b5; --idle-ground: #262d38; --lost: #7a4a47;
   }
 }
 * { box-sizing: border-box; }
@@ -241,7 +241,7 @@ h1 { margin: 0 0 .75rem; font-size: 1.5rem; line-height: 1.3; overflow-wrap: any
 h2 { margin: 0 0 .75rem; font-size: 1.05rem; }
 h2 small { color: var(--soft); font-weight: normal; }
 h3 { margin: 1rem 0 .25rem; font-size: .85rem; color: var(--soft); font-weight: 600; }
-code, pre, .task {
+code, pre, .task, .who {
   font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .87em;
 }
 pre { margin: 0; padding: .75rem 1rem; background: var(--ground); border: 1px solid var(--line); border-radius: 6px;
@@ -278,6 +278,14 @@ section.report { color: inherit; background: var(--paper); }
 .key { display: inline-block; width: .7em; height: .7em; border-radius: 2px; }
 .key.good { background: var(--good); } .key.bad { background: var(--bad); } .key.busy { background: var(--busy); }
 .key.warn { background: var(--warn); } .key.idle { background: var(--idle); }
+.lane { display: flex; align-items: center; gap: .75rem; margin: .25rem 0; }
+.lane .who { flex: 0 0 7rem; overflow: hidden; text-overflow: ellipsis; }
+.lane .bar { height: 12px; }
+.lost { fill: var(--lost); }
+.key.lost { background: var(--lost); }
+.ends { display: flex; justify-content: space-between; margin: 0 0 .5rem 7.75rem; color: var(--soft); font-size: .78rem; }
+.grid { display: flex; flex-wrap: wrap; gap: 3px; }
+.grid a, .grid i { width: 14px; height: 14px; border-radius: 3px; background: currentColor; }
 .search { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: end; margin: 0 0 1rem; }
 .search label { font-size: .78rem; color: var(--soft); }
 input, select, button { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line);
@@ -288,10 +296,13 @@ input, select, button { font: inherit; color: inherit; background: var(--paper);
 .compared table { table-layout: fixed; }
 .compared th, .compared td { white-space: normal; overflow-wrap: anywhere; }
 @media (max-width: 40rem) {
+  .lane .who { flex-basis: 5rem; }
+  .ends { margin-left: 0; }
   main { padding: .75rem .75rem 2rem; }
   .jobs thead { display: none; }
   .jobs tr { display: block; position: relative; padding: .5rem 0 .5rem 2rem; border-bottom: 1px solid var(--line); }
-  .jobs td { display: block; border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
+  .jobs td { display: inline-block; border: 0; padding: .1rem .75rem .1rem 0; overflow-wrap: anywhere; }
+  .jobs td:nth-child(2), .jobs td:last-child { display: block; }
   .jobs .choice { position: absolute; left: 0; top: .5rem; }
 }
 footer { color: var(--soft); font-size: .85rem; }

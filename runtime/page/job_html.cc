@@ -6,6 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/job_status.h"
 #include "runtime/page/html.h"
+#include "runtime/page/timeline.h"
 #include "runtime/records/decisions.h"
 
 namespace tony {
@@ -134,12 +135,6 @@ constexpr size_t kMostRows = 100;
 
 std::string Cell(const std::string& html) { return StrCat("<td>", html, "</td>"); }
 
-// Returns the sort key of a task in its table. Failed and delayed tasks have the lowest keys and come first.
-int Urgency(const TaskStatus& task) {
-  const std::string_view colour = StateColour(StateWord(task));
-  return colour == "bad" ? 0 : colour == "warn" ? 1 : colour == "busy" ? 2 : colour == "idle" ? 3 : 4;
-}
-
 std::string Length(const TaskStatus& task, Instant now) {
   return task.started ? ClockText(task.ended.value_or(now) - *task.started) : "-";
 }
@@ -259,6 +254,11 @@ std::string LiveAttributes(const JobStatus& status, Duration pause) {
                 pause.count(), "\"");
 }
 
+int Urgency(const TaskStatus& task) {
+  const std::string_view colour = StateColour(StateWord(task));
+  return colour == "bad" ? 0 : colour == "warn" ? 1 : colour == "busy" ? 2 : colour == "idle" ? 3 : 4;
+}
+
 std::string LogFolderLink(const AttemptId& attempt) {
   return StrCat("logs/", FolderName(attempt.task), "/", attempt.number, "/");
 }
@@ -268,10 +268,26 @@ std::string EndBanner(const JobStatus& status, bool ends_with_job) {
   return Banner("idle", "The job has ended,", "and this page ends with it. To see the job later, run tony portal");
 }
 
+namespace {
+
+// The sections of the page, in their order. A section without content is empty.
+constexpr std::string (*kSections[])(const JobView& view) = {
+    Header,
+    Banners,
+    [](const JobView& view) { return FailureReport(view.status); },
+    TaskGridHtml,
+    TimelineHtml,
+    TasksHtml,
+    [](const JobView& view) { return RestartsHtml(view.status); },
+    [](const JobView& view) { return view.history ? TimeBreakdownHtml(view.history->time) : ""; },
+};
+
+}  // namespace
+
 std::string JobHtml(const JobView& view) {
   const JobStatus& status = view.status;
-  std::string content = Header(view) + Banners(view) + FailureReport(status) + TasksHtml(view) + RestartsHtml(status);
-  if (view.history) content += TimeBreakdownHtml(view.history->time);
+  std::string content;
+  for (const auto& section : kSections) content += section(view);
   return WholePage({StrCat(status.state, " · ", status.name, " · TonY"), "", LiveAttributes(status, view.pause)},
                    content + Footer());
 }
@@ -337,8 +353,9 @@ std::string TimeBreakdownHtml(const TimeBreakdown& time) {
 std::string LogListHtml(const LogListView& view) {
   const JobStatus& status = view.status;
   const std::string title = StrCat("Logs of ", status.name);
-  std::string content = StrCat("<h1>", Escape(title), " ", StateBadge(status.state), "</h1>\n<p class=\"links\">",
-                               Link("../", "The job"), "</p>\n", EndBanner(status, view.ends_with_job));
+  std::string content =
+      StrCat("<h1>", Escape(title), " ", StateBadge(status.state), "</h1>\n<p class=\"links\">", Link("../", "The job"),
+             " · ", Link("all", "Merged, with search"), "</p>\n", EndBanner(status, view.ends_with_job));
   std::string roles;
   for (const RoleTasks& tasks : TasksByRole(status, view.all_tasks)) roles += RoleLogs(tasks, view);
   if (roles.empty()) roles = status.verdict ? "<p>There are no logs.</p>\n" : "<p>There are no logs yet.</p>\n";
@@ -367,15 +384,28 @@ std::string NoTensorBoardHtml(const JobStatus& status) {
                                  Link("./", "The job"), "</p>\n"));
 }
 
+// Values that somebody set come first. Defaults are folded.
 std::string ConfigurationHtml(const Configuration& configuration) {
-  std::string content = StrCat(
-      "<h1>Configuration</h1>\n<p class=\"links\">", Link("./", "The job"),
-      "</p>\n<div class=\"wide\"><table>\n<thead><tr><th>Key</th><th>Value</th><th>From</th></tr></thead>\n<tbody>\n");
+  std::string own, defaults;
+  int64_t default_count = 0;
   for (const ConfiguredValue& value : configuration) {
-    content += StrCat("<tr><td>", Element("code", value.key), "</td><td>", Element("code", value.value), "</td>",
-                      Element("td", value.source), "</tr>\n");
+    const bool is_default = value.source == kDefaultSource;
+    default_count += is_default ? 1 : 0;
+    (is_default ? defaults : own) +=
+        StrCat("<tr><td>", Element("code", value.key), "</td><td>", Element("code", value.value), "</td>",
+               Element("td", value.source), "</tr>\n");
   }
-  return WholePage({"Configuration", "", ""}, content + "</tbody></table></div>\n");
+  const auto table = [](const std::string& rows) {
+    return StrCat(
+        "<div class=\"wide\"><table>\n<thead><tr><th>Key</th><th>Value</th><th>From</th></tr></thead>\n<tbody>\n", rows,
+        "</tbody></table></div>\n");
+  };
+  std::string content =
+      StrCat("<h1>Configuration</h1>\n<p class=\"links\">", Link("./", "The job"), "</p>\n", table(own));
+  if (default_count > 0)
+    content += StrCat("<details>\n", Element("summary", Counted(default_count, "default")), "\n", table(defaults),
+                      "</details>\n");
+  return WholePage({"Configuration", "", ""}, content);
 }
 
 }  // namespace tony

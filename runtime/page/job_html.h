@@ -45,6 +45,8 @@ std::string EndBanner(const JobStatus& status, bool ends_with_job);
 std::string TasksHtml(const JobView& view);
 std::string RestartsHtml(const JobStatus& status);
 std::string TimeBreakdownHtml(const TimeBreakdown& time);
+// Returns the sort key of a task in its table. Failed and delayed tasks have the lowest keys and come first.
+int Urgency(const TaskStatus& task);
 std::string LogFolderLink(const AttemptId& attempt);  // e.g. "logs/worker-3/1/"
 
 // The smaller pages: a log, the list of logs, the configuration. Pure functions.

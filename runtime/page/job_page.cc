@@ -9,6 +9,7 @@
 #include "runtime/os/files.h"
 #include "runtime/page/html.h"
 #include "runtime/page/job_html.h"
+#include "runtime/page/merged_logs.h"
 #include "runtime/records/journal_format.h"
 #include "runtime/spec/job_spec_parser.h"
 
@@ -106,6 +107,7 @@ void JobPage::Serve(const HttpRequest& request, size_t below, const HttpReply& r
   const bool all = request.query.contains("all");
   if (left == 2 && name == "logs" && request.path.back().empty())
     return ServeStatus(request, {Form::Document::kLogs, all}, reply);
+  if (left == 2 && name == "logs" && request.path.back() == "all") return ServeMergedLogs(request, reply);
   if (left != 1) return reply.Send(NotFound());
   if (name.empty()) return ServeStatus(request, {Form::Document::kJob, all}, reply);
   if (name == "logs") return reply.Send(AddSlash(request));
@@ -207,6 +209,19 @@ void JobPage::ServeTensorBoard(const HttpReply& reply) {
       answer.headers.emplace_back("Refresh", "2");
     }
     reply.Send(std::move(answer));
+  });
+}
+
+void JobPage::ServeMergedLogs(const HttpRequest& request, const HttpReply& reply) {
+  const auto value = [&](const char* name) {
+    const auto found = request.query.find(name);
+    return found == request.query.end() ? std::string() : found->second;
+  };
+  const MergedQuery query{value("q"), value("task")};
+  feed_.Latest([this, query, reply](const Shown& shown) {
+    if (!shown) return reply.Send(TextAnswer(503, "the job's application master does not answer; try again\n"));
+    const MergedLogs merged = ReadMergedLogs(*parts_.logs, shown->status, query, parts_.loop.Now());
+    reply.Send(Page(MergedLogsHtml(shown->status, query, merged)));
   });
 }
 

@@ -8,6 +8,7 @@
 //   conf                                the configuration of the job
 //   tensorboard                         leads to the TensorBoard of the job, or tries again until TensorBoard runs
 //   logs/                               the list of logs; accepts ?since, ?timeout and ?all=1 like the page
+//   logs/all                            the ends of all logs as one text; ?q=TEXT selects lines, ?task=worker:3 tasks
 //   logs/worker-3/1/stderr              the end of a log, or a piece from ?cursor=BYTE on; also stdout, executor.log
 //   logs/worker-3/1/stderr.txt          a piece of this log as plain text, also with ?max=BYTES; the header
 //                                       X-Tony-Cursor contains the ?cursor of the next piece
@@ -66,6 +67,7 @@ class JobPage {
   void ServeHistory(const HttpReply& reply);
   HttpAnswer ConfigurationAnswer() const;
   void ServeTensorBoard(const HttpReply& reply);
+  void ServeMergedLogs(const HttpRequest& request, const HttpReply& reply);
   void ServeLog(const HttpRequest& request, size_t below, const HttpReply& reply);
   const HistoryDocument* Told(const JobStatus& status);
 

@@ -65,7 +65,9 @@ struct Gathering {
 
 void Portal::Serve(const HttpRequest& request, const HttpReply& reply) {
   const std::vector<std::string>& path = request.path;
-  if (auto asset = path.size() == 1 ? AssetAnswer(path[0]) : std::nullopt) return reply.Send(*std::move(asset));
+  // The pages of a job name these files in the job's folder. A user's process cannot send them.
+  const bool is_common = path.size() == 1 || (path.size() == 3 && path[0].starts_with('~'));
+  if (auto asset = is_common ? AssetAnswer(path.back()) : std::nullopt) return reply.Send(*std::move(asset));
   Entrance entrance = Enter(parts_.door, request);
   if (!entrance.visitor) return reply.Send(std::move(entrance.answer));
   const Visitor& visitor = *entrance.visitor;

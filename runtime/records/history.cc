@@ -36,7 +36,7 @@ class HistoryReader {
   }
   void On(const GenerationFormed& d, Instant time) {
     history_.generation = d.generation;
-    Enter(&TimeBreakdown::running, time);
+    Enter(JobPhaseKind::kRunning, time);
   }
   void On(const AttemptRan& d, Instant time) { Of(d.attempt).started = time; }
   void On(const AttemptEnded& d, Instant time) {
@@ -45,7 +45,7 @@ class HistoryReader {
   }
   void On(const RestartDecided& d, Instant time) {
     history_.restarts.push_back({d, time, std::nullopt});
-    if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) Enter(&TimeBreakdown::restarting, time);
+    if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) Enter(JobPhaseKind::kRestarting, time);
   }
   void On(const RestartBegan& d, Instant time) {
     for (RestartHistory& restart : history_.restarts) {
@@ -61,7 +61,7 @@ class HistoryReader {
   }
   void On(const JobStopping& d, Instant time) {
     history_.verdict = d.verdict;
-    Enter(&TimeBreakdown::stopping, time);
+    Enter(JobPhaseKind::kStopping, time);
   }
   void On(const JobEnded&, Instant time) {
     Spend(time);
@@ -75,20 +75,37 @@ class HistoryReader {
     attempt.id = id;
     return attempt;
   }
-  void Enter(Duration TimeBreakdown::*next, Instant time) {
+  void Enter(JobPhaseKind next, Instant time) {
     Spend(time);
     phase_ = next;
   }
   void Spend(Instant time) {
     if (history_.ended) return;
-    history_.time.*phase_ += time - since_;
+    PartOf(phase_) += time - since_;
+    std::vector<JobPhase>& phases = history_.phases;
+    const bool goes_on = !phases.empty() && phases.back().kind == phase_;
+    if (goes_on) phases.back().until = time;
+    if (!goes_on && time > since_) phases.push_back({phase_, since_, time});
     since_ = time;
+  }
+  Duration& PartOf(JobPhaseKind kind) {
+    switch (kind) {
+      case JobPhaseKind::kWaiting:
+        return history_.time.waiting;
+      case JobPhaseKind::kRunning:
+        return history_.time.running;
+      case JobPhaseKind::kRestarting:
+        return history_.time.restarting;
+      case JobPhaseKind::kStopping:
+        return history_.time.stopping;
+    }
+    return history_.time.waiting;
   }
 
   JobHistory history_;
   std::map<AttemptId, AttemptHistory> attempts_;
   std::map<ContainerId, ContainerAssigned> containers_;
-  Duration TimeBreakdown::*phase_ = &TimeBreakdown::waiting;
+  JobPhaseKind phase_ = JobPhaseKind::kWaiting;
   Instant since_;
 };
 

@@ -45,6 +45,14 @@ struct TimeBreakdown {
   bool operator==(const TimeBreakdown&) const = default;
 };
 
+// A part of the job's time. The phases follow each other without gaps, from the submission on.
+enum class JobPhaseKind { kWaiting, kRunning, kRestarting, kStopping };
+struct JobPhase {
+  JobPhaseKind kind = JobPhaseKind::kWaiting;
+  Instant from, until;
+  bool operator==(const JobPhase&) const = default;
+};
+
 struct JobHistory {
   Epoch epoch;  // number of AMs so far
   Generation generation;
@@ -53,6 +61,7 @@ struct JobHistory {
   std::vector<AttemptHistory> attempts;  // sorted by task, then number
   std::vector<RestartHistory> restarts;
   TimeBreakdown time;
+  std::vector<JobPhase> phases;
 };
 
 // Returns the history of a job. `from` is when the job was submitted. If the journal does not contain the end of the

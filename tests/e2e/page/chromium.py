@@ -98,7 +98,7 @@ class Tab:
         self.session = chromium.ask("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
-        self.ask("Emulation.setDeviceMetricsOverride", width=1200, height=860, deviceScaleFactor=1, mobile=False)
+        self.set_width(1200)
         self.ask("Emulation.setScrollbarsHidden", hidden=True)
         scheme = "dark" if dark else "light"
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -108,6 +108,9 @@ class Tab:
 
     def ask(self, method, **parameters):
         return self.chromium.ask(method, self.session, **parameters)
+
+    def set_width(self, pixels):
+        self.ask("Emulation.setDeviceMetricsOverride", width=pixels, height=860, deviceScaleFactor=1, mobile=False)
 
     def open(self, url, at=None):
         self.ask("Page.navigate", url=url)

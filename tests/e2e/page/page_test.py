@@ -157,6 +157,24 @@ class PageTest(unittest.TestCase):
         self.assert_page_is_well(plain)
         plain.close()
 
+    def look_at_comparison(self, tab, url, page):
+        other = json.loads(self.tony("run", "--json", "--memory", "64m", "--", "true").stdout.splitlines()[0])["job"]
+        tab.open(url, at="/some/prefix/")
+        tab.value("document.querySelectorAll('.choice input').forEach(e => e.click())")
+        tab.value("document.querySelector('.jobs button').click()")
+        tab.wait("location.pathname.endsWith('/compare') && document.readyState === 'complete'")
+        self.assertEqual(sorted(tab.text("header small")), sorted([self.job, other]))
+        self.assertIn("tony.application.name", tab.text(".compared > .wide th"))
+        self.assert_page_is_well(tab)
+        self.assert_fits(tab)
+
+    def assert_fits(self, tab):
+        """The page needs no scrolling to the side, neither in a window nor on a phone."""
+        for width in (1200, 400):
+            tab.set_width(width)
+            self.assertLessEqual(tab.value("document.documentElement.scrollWidth"), width)
+        tab.set_width(1200)
+
     def look_without_script(self, url):
         plain = Tab(self.chromium, url, script=False)
         self.assertEqual(plain.text(".task"), ["worker:0", "worker:1", "worker:2"])
@@ -172,20 +190,28 @@ class PageTest(unittest.TestCase):
             url = serve.stdout.readline().strip()
             proxy = ReverseProxy(int(url.split(":")[2].split("/")[0]))
             self.addCleanup(proxy.close)
-            jobs = Tab(self.chromium, proxy.url(url), dark=True)
+            jobs = Tab(self.chromium, proxy.url(url), dark=True, at="/some/prefix/")
             self.assertEqual(jobs.text("tbody .id"), [self.job])
-            self.assertIn(NAME, jobs.text("td"))
+            self.assertIn(NAME, jobs.text("td a"))
             self.assert_page_is_well(jobs)
+            self.assert_fits(jobs)
+            jobs.value("document.querySelector('.jobs [name=state], [name=name]').value = 'ALERT'")
+            jobs.value("document.querySelector('.search button').click()")
+            jobs.wait("location.search.includes('name=ALERT') && document.readyState === 'complete'")
+            self.assertEqual(jobs.text("tbody .id"), [self.job])
             jobs.value("document.querySelector('tbody a').click()")
             jobs.wait("document.querySelector('.report') && document.readyState === 'complete'")
             self.assert_failure_is_reported(jobs)
             self.assert_page_is_well(jobs)
+            self.assertEqual(len(jobs.text(".lane")), 4)
+            self.assert_fits(jobs)
             jobs.value("document.querySelector('.report a').click()")
             jobs.wait("document.getElementById('log') && document.readyState === 'complete'")
             self.assertIn("ValueError: learning rate <= 0", jobs.text("#log")[0])
             self.assert_page_is_well(jobs)
-            jobs.open(proxy.url(url) + self.job + "/logs/")
-            jobs.wait("location.pathname.endsWith('/logs/') && document.readyState === 'complete'")
+            page = jobs.value("location.pathname").split("/logs/")[0]
+            self.look_at_comparison(jobs, proxy.url(url), page)
+            jobs.open(proxy.url(url) + self.job + "/logs/", at=page + "/logs/")
             self.assertIn("worker-1/2/stderr", jobs.value(LINKS))
             self.assert_page_is_well(jobs)
         finally:

@@ -301,6 +301,10 @@ TEST(HistoryTest, TheDurationOfAJobIsSplitIntoWaitingTimeRunningTimeAndStoppingT
   const JobHistory history = Told().Accepted().Formed(300, 1).Stopped(1300, 1450).Read();
 
   EXPECT_EQ(history.time, Ledger(300, 1000, 0, 150));
+  const auto at = [](int64_t ms) { return kSubmitted + Duration(ms); };
+  EXPECT_EQ(history.phases, (std::vector<JobPhase>{{JobPhaseKind::kWaiting, kSubmitted, at(300)},
+                                                   {JobPhaseKind::kRunning, at(300), at(1300)},
+                                                   {JobPhaseKind::kStopping, at(1300), at(1450)}}));
   EXPECT_EQ(history.time.Total(), *history.ended - kSubmitted);
 }
 
