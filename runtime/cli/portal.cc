@@ -20,6 +20,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/net/http_server.h"
 #include "runtime/net/sockets.h"
+#include "runtime/net/tls.h"
 #include "runtime/os/files.h"
 #include "runtime/os/start_program.h"
 #include "runtime/os/users.h"
@@ -145,34 +146,98 @@ Result<UniqueFd> Listen(const std::string& host, const Port& port) {
   Result<UniqueFd> listening = ListenOn({host, port.number});
   if (listening.ok() || !port.is_kept || port.number == 0) return listening;
   return UnavailableError(listening.error().message,
-                          ": the port of the last start; a portal of this user may be running "
-                          "already, and --port chooses another port");
+                          ": the port of the last start; a portal of this user may be running already, and --port "
+                          "chooses another port");
+}
+
+// The way in: where the portal listens, who may connect, and how visitors log in.
+
+// Checks which options belong together. Beyond this machine the portal needs TLS and a login.
+Status CheckWayIn(const CommandLine& line, const std::string& host) {
+  const auto refuse = [](const auto&... text) -> Status { return Error{ErrorCode::kUsage, StrCat(text...)}; };
+  if (line.Has("cert") != line.Has("key")) return refuse("--cert and --key belong together");
+  if (line.Has("tokens") && line.Has("user-header")) return refuse("expected --tokens or --user-header, not both");
+  if (line.Has("proxy") != line.Has("user-header")) return refuse("--user-header and --proxy belong together");
+  for (const std::string& proxy : line.Values("proxy")) {
+    // Every user of this machine can connect from such an address, and could send any name.
+    if (IsLoopback(proxy) || proxy == host)
+      return refuse("--proxy ", proxy,
+                    ": expected the address of another machine, because every user of this machine "
+                    "can connect from this address");
+  }
+  if (IsLoopback(host)) return Ok();
+  if (!line.Has("cert"))
+    return refuse("--listen ", host, " is not the loopback device: expected --cert FILE and --key FILE");
+  if (!line.Has("tokens") && !line.Has("user-header"))
+    return refuse("--listen ", host,
+                  " is not the loopback device: expected --tokens FILE, or --user-header NAME with "
+                  "--proxy ADDRESS");
+  if (host == "0.0.0.0" && !line.Has("url"))
+    return refuse("--listen 0.0.0.0 names no host: expected --url URL, the address for browsers");
+  return Ok();
+}
+
+Result<Door> MakeDoor(const CommandLine& line, const Endpoint& at, const fs::path& home) {
+  Door door{.cookie = StrCat("tony-portal-", at.port), .is_secure = line.Has("cert")};
+  for (const std::string& admin : line.Values("admin")) door.admins.insert(admin);
+  if (line.Has("user-header")) {
+    door.user_header = ToLower(line.Value("user-header"));
+    return door;
+  }
+  door.hosts = {at.host};
+  if (IsLoopback(at.host)) door.hosts.insert({"localhost", "[::1]"});
+  if (line.Has("url")) door.hosts.insert(HostIn(line.Value("url")));
+  if (line.Has("tokens")) {
+    TRY_ASSIGN(door.logins, ReadLogins(line.Value("tokens"), door.admins));
+  } else {
+    door.logins = {{TokenOf(home), {"", true}}};
+  }
+  return door;
+}
+
+Result<MakeChannel> MakeTls(const CommandLine& line) {
+  if (!line.Has("cert")) return MakeChannel();
+  TRY_ASSIGN(const std::string chain, ReadFile(line.Value("cert")));
+  TRY_ASSIGN(const std::string key, ReadFile(line.Value("key")));
+  auto tls = MakeBrowserServer(chain, key);
+  if (!tls.ok()) return Annotate(tls.error(), StrCat(line.Value("cert"), ", ", line.Value("key")));
+  return tls;
+}
+
+// Returns the address for browsers. It contains the token if the portal has only the user's own.
+std::string UrlOf(const CommandLine& line, const Endpoint& at, const Door& door) {
+  std::string url =
+      line.Has("url") ? line.Value("url") : StrCat(line.Has("cert") ? "https://" : "http://", ToString(at));
+  if (!url.ends_with('/')) url += '/';
+  const bool has_own_token = !line.Has("tokens") && !line.Has("user-header");
+  return has_own_token ? StrCat(url, door.logins.front().token, "/") : url;
 }
 
 // Prints the address and serves until a signal.
 Result<int> Serve(const CommandLine& line) {
-  const std::string host = kLoopback;
+  const std::string host = line.Has("listen") ? line.Value("listen") : kLoopback;
+  TRY(CheckWayIn(line, host));
+  TRY_ASSIGN(const MakeChannel tls, MakeTls(line));
   TRY_ASSIGN(const fs::path home, TonyHome());
   const fs::path kept_port = home / "history" / "portal-port";
   TRY_ASSIGN(const Port port, PortOf(line, kept_port));
   TRY_ASSIGN(UniqueFd listening, Listen(host, port));
   TRY_ASSIGN(const Endpoint at, BoundAddress(listening));
-  const std::string token = TokenOf(home);
+  TRY_ASSIGN(Door door, MakeDoor(line, at, home));
   if (port.is_kept && at.port != port.number)
     (void)WriteFileByRename(kept_port, std::to_string(at.port), /*durable=*/false);
+  const std::string url = UrlOf(line, at, door);
   EventLoop loop;
   const auto signals = loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.Stop(); });
-  Door door{.logins = {{token, {"", true}}},
-            .hosts = {kLoopback, "localhost", "[::1]"},
-            .cookie = StrCat("tony-portal-", at.port)};
-  std::string url = PageUrl(at, token);
-  if (line.Has("url")) {
-    door.hosts.insert(HostIn(line.Value("url")));
-  }
   Portal portal({loop, std::move(door), [users = line.Values("user")] { return UsersHere(users); }, StartReader});
-  HttpServer server(loop, std::move(listening),
-                    [&](const HttpRequest& request, const HttpReply& reply) { portal.Serve(request, reply); },
-                    {.body = 4096});
+  const HttpHandler handler = [&](const HttpRequest& request, const HttpReply& reply) { portal.Serve(request, reply); };
+  HttpServer::Admits admits;
+  if (line.Has("proxy")) {
+    admits = [proxies = line.Values("proxy")](const std::string& address) {
+      return std::ranges::count(proxies, address) > 0;
+    };
+  }
+  HttpServer server(loop, std::move(listening), handler, {.body = 4096}, std::move(admits), tls);
   PrintLine(line.Has("json") ? StrCat("{\"schema\":1,\"url\":", JsonString(url), "}") : url);
   loop.Run();
   return 0;

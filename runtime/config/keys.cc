@@ -241,7 +241,7 @@ constexpr Key kKeys[] = {
     {"tony.yarn.priority", kNumber, "0", kYarn, "the application's priority in its queue, at most the cluster's highest; applications with a higher priority go first"},
     {"tony.yarn.programs", kText, "", kYarn, "folder of HDFS for TonY's own programs, such as hdfs:///apps/tony, instead of one in the user's home folder; it, its parents and its files have to belong to the user or to the owner of HDFS's root folder, and be open to everybody"},
     {"tony.yarn.queue", kText, "default", kYarn, "YARN queue"},
-    {"tony.yarn.view-acl", kText, "", kYarn, "users and groups, besides the owner, that may see the job and its logs in YARN: USER,... GROUP,... or *"},
+    {"tony.yarn.view-acl", kText, "", kImplemented, "users and groups, besides the owner, that may see the job and its logs, in YARN and in tony portal: USER,... GROUP,... or *"},
 
     // Horovod.
     {"tony.horovod.driver.mode.debug", kFlag, "false", kImplemented, "true: the command tony.driver.command is the driver of framework horovod, instead of TonY's own rendezvous server; it finds CLUSTER_WORKER_LIST and writes PORT____HOROVOD_RENDEZVOUS_SERVER____ into DRIVER_OUTPUT_PATH"},

@@ -84,6 +84,8 @@ struct Side {
   HttpTrust trust = {};
   // The only accepted certificate (DER). Empty: certificates are judged by their roles.
   std::string client = {};
+  // True: clients show no certificate.
+  bool serves_browsers = false;
 };
 
 class TlsChannel : public Channel {
@@ -134,7 +136,7 @@ class TlsChannel : public Channel {
   Owned<SSL, SSL_free> ssl_;
   // The first bytes that a server has received, until they have been checked.
   std::string heard_;
-  std::string socket_problem_;  // set once reading or writing failed
+  std::string socket_problem_;    // set once reading or writing failed
   std::optional<Error> refusal_;  // error of the peer's certificate
   bool right_role_ = false;
   bool known_ = false;  // the handshake is complete
@@ -263,7 +265,7 @@ std::optional<Channel::Step> TlsChannel::Establish() {
   ERR_clear_error();
   if (known_) return std::nullopt;
   if (const int done = SSL_do_handshake(ssl_.get()); done != 1) return StepAfter(done);
-  known_ = right_role_;
+  known_ = right_role_ || side_->serves_browsers;
   if (known_) return std::nullopt;
   return Step{Kind::kEnded, 0, {ErrorCode::kNotPermitted, "the peer did not send a certificate"}};
 }
@@ -480,7 +482,37 @@ bool Use(SSL_CTX* context, const ProxiedServer& own) {
   return parsed && SSL_CTX_use_PrivateKey(context, parsed.get()) == 1 && SSL_CTX_check_private_key(context) == 1;
 }
 
+bool UsePem(SSL_CTX* context, const std::string& chain, const std::string& key) {
+  const Owned<BIO, BIO_free> certificates(BIO_new_mem_buf(chain.data(), static_cast<int>(chain.size())));
+  const Owned<BIO, BIO_free> keys(BIO_new_mem_buf(key.data(), static_cast<int>(key.size())));
+  // OpenSSL would otherwise ask for the password of an encrypted key at the terminal.
+  const auto no_password = [](char*, int, int, void*) { return -1; };
+  const Certificate own(PEM_read_bio_X509(certificates.get(), nullptr, no_password, nullptr));
+  if (!own || SSL_CTX_use_certificate(context, own.get()) != 1) return false;
+  while (const Certificate next{PEM_read_bio_X509(certificates.get(), nullptr, no_password, nullptr)})
+    if (SSL_CTX_add1_chain_cert(context, next.get()) != 1) return false;
+  const Key parsed(PEM_read_bio_PrivateKey(keys.get(), nullptr, no_password, nullptr));
+  return parsed && SSL_CTX_use_PrivateKey(context, parsed.get()) == 1 && SSL_CTX_check_private_key(context) == 1;
+}
+
 }  // namespace
+
+Result<MakeChannel> MakeBrowserServer(const std::string& chain, const std::string& key) {
+  StartLibrary();
+  ERR_clear_error();
+  const auto side = std::make_shared<Side>();
+  side->server = true;
+  side->serves_browsers = true;
+  side->context.reset(SSL_CTX_new(TLS_server_method()));
+  SSL_CTX* const context = side->context.get();
+  if (!context || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1)
+    return Error{ErrorCode::kInternal, "OpenSSL has no TLS 1.2"};
+  SetModes(context);
+  const bool is_used = UsePem(context, chain, key);
+  ERR_clear_error();
+  if (!is_used) return InvalidError("expected a certificate and its unencrypted key, both as PEM");
+  return ChannelsOf(side);
+}
 
 Result<MakeChannel> MakeProxiedServer(const ProxiedServer& own) {
   StartLibrary();

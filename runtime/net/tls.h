@@ -76,6 +76,11 @@ struct ProxiedServer {
 // the identity cannot be used.
 Result<MakeChannel> MakeProxiedServer(const ProxiedServer& own);
 
+// Returns a function for accepted sockets of an HTTPS server for browsers, which show no certificates. TLS 1.2 or newer.
+// `chain` has the server's certificate, and the certificates of the authorities between it and a known one; `key` is its
+// key. Both are PEM. kInvalid: they cannot be used.
+Result<MakeChannel> MakeBrowserServer(const std::string& chain, const std::string& key);
+
 // The three certificates of one job, which the job's own authority signs. The authority's key is discarded afterwards.
 // Therefore a fourth certificate cannot be made, not even by the job's user.
 

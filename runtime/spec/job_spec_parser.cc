@@ -134,6 +134,8 @@ Result<std::string> PortalUrl(const PropertyValues& values) {
 // other jobs. TonY's defaults of these keys are made for a JVM, so the AM does not use them.
 Result<YarnSpec> ParseYarn(const PropertyValues& values, const std::filesystem::path& directory, bool single_task) {
   YarnSpec yarn;
+  // The portal checks this list also for a job of one machine.
+  TRY_ASSIGN(yarn.view_acl, AclText(values, "tony.yarn.view-acl"));
   if (SchedulerOf(values) != kYarnScheduler) return yarn;
   yarn.queue = std::string(Trim(values.Text(kQueue)));
   if (yarn.queue.empty() || std::ranges::any_of(yarn.queue, IsControl))
@@ -146,7 +148,6 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, const std::filesystem::
   TRY_ASSIGN(yarn.placement_spec, ConstraintText(values, kJobPlacementKey));
   TRY_ASSIGN(yarn.am_node_label, YarnText(values, "tony.am.node-label"));
   if (yarn.am_node_label.empty()) yarn.am_node_label = yarn.node_label;
-  TRY_ASSIGN(yarn.view_acl, AclText(values, "tony.yarn.view-acl"));
   TRY_ASSIGN(yarn.modify_acl, AclText(values, "tony.yarn.modify-acl"));
   yarn.other_name_nodes = values.List(kOtherNameNodesKey);
   TRY_ASSIGN(yarn.keytab, YarnText(values, kKeytabKey));

@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -37,8 +38,15 @@ class Portal:
         self.port, self.token = place.port, place.path.strip("/")
         self.cookie = f"tony-portal-{self.port}={self.token}"
 
+    def connection(self):
+        if not self.url.startswith("https:"):
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
+        anybody = ssl.create_default_context()
+        anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=LIMIT, context=anybody)
+
     def get(self, path, cookie=None, host=None, method="GET", body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
+        connection = self.connection()
         with contextlib.closing(connection):
             headers = {name.replace("_", "-"): value for name, value in headers.items()}
             headers["Cookie"] = self.cookie if cookie is None else cookie
@@ -213,6 +221,71 @@ class PortalTest(unittest.TestCase):
             self.assertIn(f"Job {damaged} cannot be read", text)
             portal.page(f"/~{user_name()}/{good}/")
             portal.page(f"/~{user_name()}/{damaged}/", status=503)
+
+    def certificate(self):
+        cert, key = self.folder / "cert.pem", self.folder / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+             "-subj", "/CN=localhost", "-keyout", key, "-out", cert], check=True, capture_output=True,
+        )  # fmt: skip
+        return ["--cert", cert, "--key", key]
+
+    def tokens(self, *names):
+        file = self.folder / "tokens"
+        file.touch(0o600)
+        file.write_text("".join(f"{name} {name.ljust(20, '0')}\n" for name in names))
+        return ["--tokens", file]
+
+    def test_another_address_than_loopback_needs_tls_and_a_login(self):
+        tls, tokens = self.certificate(), self.tokens("ann")
+        broken = self.folder / "broken.pem"
+        broken.write_text("x")
+        away = ("--listen", "0.0.0.0")
+        for words, code, said in (
+            (away, 64, "--cert FILE and --key FILE"),
+            ((*away, *tls), 64, "--tokens FILE, or --user-header NAME"),
+            ((*away, *tokens), 64, "--cert FILE and --key FILE"),
+            ((*away, *tls, *tokens), 64, "--url"),
+            ((*away, *tls, "--user-header", "X-User"), 64, "--proxy"),
+            ((*away, *tls, "--user-header", "X-User", "--proxy", "127.0.0.1"), 64, "every user of this machine"),
+            ((*tls, *tokens, "--user-header", "X-User", "--proxy", "192.0.2.1"), 64, "not both"),
+            (tls[:2], 64, "belong together"),
+            (("--cert", broken, "--key", broken), 65, "expected a certificate"),
+            (("--cert", tls[1], "--key", self.folder / "none"), 66, "none"),
+            (("--tokens", broken), 77, "chmod 600"),
+        ):  # fmt: skip
+            refused = self.tony("portal", "--port", "0", *words)
+            self.assertEqual((refused.returncode, refused.stdout), (code, ""), (words, refused.stderr))
+            self.assertEqual(refused.stderr.count("\n"), 1, refused.stderr)
+            self.assertIn(said, refused.stderr)
+        self.assertFalse((self.home / "history/portal-port").exists())
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_a_visitor_sees_only_own_jobs_and_those_that_a_view_acl_allows(self):
+        self.home.mkdir()
+        self.home.chmod(0o1777)
+        own = self.run_job("--", "true", user=ANN[0])
+        shared = self.run_job("--conf", f"tony.yarn.view-acl={ANN[1]}", "--", "true", user=BOB[0])
+        group = self.run_job("--conf", f"tony.yarn.view-acl= {ANN[1]}", "--", "true", user=BOB[0])
+        closed = self.run_job("--name", "closed", "--", "true", user=BOB[0])
+        jobs = {own, shared, group, closed}
+        portal = self.portal("--port", "0", *self.certificate(), *self.tokens(ANN[1], BOB[1], "boss"), "--admin", "boss")
+        self.assertEqual(portal.get("/", cookie="")[0], 401)
+        seen = {}
+        for name in (ANN[1], BOB[1], "boss"):
+            _, _, headers = portal.get(f"/{name.ljust(20, '0')}/", cookie="")
+            self.assertIn("; Secure", headers["Set-Cookie"])
+            portal.cookie = headers["Set-Cookie"].split(";")[0]
+            seen[name] = {job for job in jobs if job in portal.page("/")}
+            self.assertEqual(closed in portal.page("/?q=closed"), name != ANN[1])
+        self.assertEqual(seen, {ANN[1]: {own, shared, group}, BOB[1]: jobs - {own}, "boss": jobs})
+        portal.cookie = portal.cookie.split("=")[0] + "=" + ANN[1].ljust(20, "0")
+        self.assertIn(shared, portal.page(f"/~{BOB[1]}/{shared}/status.json"))
+        for path in ("", "status.json", "conf", "logs/", "logs/all", "logs/worker-0/1/stdout.txt", "history.json"):
+            text = portal.page(f"/~{BOB[1]}/{closed}/{path}", status=403)
+            self.assertNotIn(closed, text)
+        portal.page(f"/jobs/{closed}", status=403)
+        portal.page(f"/compare?~{BOB[1]}/{closed}=1&~{BOB[1]}/{shared}=1", status=403)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_root_shows_the_jobs_of_all_users_and_opens_files_as_their_owner(self):
