@@ -489,12 +489,15 @@ JobStatus ApplicationMaster::JobAndSubmission() const {
   JobStatus status = job_.Snapshot(submission_.user, submission_.time);
   status.request = submission_.request;
   status.number = submission_.number;
+  // The portal's page stays when the job has ended, so the final status has this address as well.
+  const std::string& portal = job_.spec().page_url;
+  if (!portal.empty()) status.tracking_url = StrCat(portal, "/jobs/", submission_.job.value, "/");
   return status;
 }
 
 JobStatus ApplicationMaster::Snapshot() const {
   JobStatus status = JobAndSubmission();
-  status.tracking_url = tracking_url_;
+  if (status.tracking_url.empty()) status.tracking_url = tracking_url_;
   status.delay = pending_reason_;
   status.trouble = trouble_;
   if (tokens_.number > 0) {

@@ -276,6 +276,7 @@ constexpr Key kKeys[] = {
     {"tony.keytab.location", kText, "/location/to/tony.keytab", kNotNeeded, "keytab file of the portal's Kerberos login", "only TonY's portal reads this key"},
     {"tony.keytab.user", kText, "user1", kNotNeeded, "user of the portal's Kerberos login", "only TonY's portal reads this key"},
     {"tony.portal.cache.max-entries", kNumber, "10000", kNotNeeded, "size of the portal's caches", "only TonY's portal reads this key"},
+    {"tony.page.url", kText, "", kImplemented, "address of tony portal, to which the links of the job lead: in its status, in Azkaban and in Airflow; if not set, they lead to the job's own page"},
     {"tony.portal.url", kText, "https://localhost:19886", kYarn, "address of TonY's portal, to which YARN's link leads after the job has ended; with the default value the job has no portal"},
     {"tony.secret.key", kText, "changeme", kNotNeeded, "the portal's session key", "only TonY's portal reads this key", kSecret},
     {"tony.version-info.<NAME>", kText, "", kNotNeeded, "details of the TonY build, which TonY's client writes", "the key describes the TonY that wrote the file; `tony version` prints the version of the installed TonY"},

@@ -276,6 +276,7 @@ void Fields(auto& io, Is<JobSpec> auto& spec) {
   io.Later("tags", spec.tags);
   io.Later("history_folder", spec.history_folder);
   io.IfSet("reproduced", spec.reproduced);
+  io.IfSet("page_url", spec.page_url);
   io.IfSet("yarn", spec.yarn);
 }
 

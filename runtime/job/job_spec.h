@@ -420,6 +420,8 @@ struct JobSpec {
   std::vector<FailureRule> failure_rules;
   // Labels by which people and tools find the job. No label is empty or repeated.
   std::vector<std::string> tags;
+  // The address of the portal to which the job's links lead, without a slash at its end. Empty: the job's own page.
+  std::string page_url;
   YarnSpec yarn;
   // The folder for the job's history, where TonY's portal and Dr. Elephant read it: an absolute path, or a place in
   // HDFS (hdfs_place.h). Empty: no history is written.

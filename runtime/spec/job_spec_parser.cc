@@ -118,15 +118,14 @@ Result<std::string> AclText(const PropertyValues& values, std::string_view key) 
   return !trimmed.empty() && text.starts_with(' ') ? " " + trimmed : trimmed;
 }
 
-// Returns the address of the portal; "" if it is not set. The default of the key is only an example, so it counts as
-// not set.
-Result<std::string> PortalUrl(const PropertyValues& values) {
-  constexpr const char* kPortal = "tony.portal.url";
-  TRY_ASSIGN(std::string url, YarnText(values, kPortal));
-  if (url.empty() || url == FindKey(kPortal)->default_value) return std::string();
+// Returns the address of a portal; "" if it is not set. The default of the key is only an example, so it counts as not
+// set.
+Result<std::string> UrlOf(const PropertyValues& values, std::string_view key) {
+  TRY_ASSIGN(std::string url, YarnText(values, key));
+  if (url.empty() || url == FindKey(key)->default_value) return std::string();
   while (url.ends_with('/')) url.pop_back();
   if (!url.starts_with("http://") && !url.starts_with("https://"))
-    return values.Bad(kPortal, "expected http://HOST:PORT or https://HOST:PORT");
+    return values.Bad(key, "expected http://HOST:PORT or https://HOST:PORT");
   return url;
 }
 
@@ -155,7 +154,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, const std::filesystem::
   TRY_ASSIGN(yarn.programs, YarnText(values, kProgramsKey));
   if (!yarn.programs.empty() && !ParseHdfsPlace(yarn.programs).ok())
     return values.Bad(kProgramsKey, "expected a folder of HDFS, such as hdfs:///apps/tony");
-  TRY_ASSIGN(yarn.portal_url, PortalUrl(values));
+  TRY_ASSIGN(yarn.portal_url, UrlOf(values, "tony.portal.url"));
   if (!single_task && values.Has("tony.am.memory")) {
     TRY_ASSIGN(yarn.am_memory_mb, values.MemoryMb("tony.am.memory"));
   }
@@ -307,6 +306,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   spec.completion_rule = roles.completion_rule;
   take(ParseName(values), spec.name);
   take(ParseTags(values), spec.tags);
+  take(UrlOf(values, "tony.page.url"), spec.page_url);
   spec.scheduler = SchedulerOf(values);
   take(ParseYarn(values, directory, roles.single_task), spec.yarn);
   ParsedEnvironment environment;

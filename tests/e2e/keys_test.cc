@@ -27,6 +27,8 @@ TonyDefectsTest.ShellCharactersInAJobsNameAreNotExecuted
   tony.application.name=mine | /name="mine"
 TonyScenariosTest.AFailedSidecarDoesNotFailTheJob
   tony.application.sidecar.jobtypes=ps | /roles/0/completion="sidecar" | tony.ps.instances=1
+YarnSpecTest.TheAddressOfThePortalAndTheViewAclCountAlsoForAJobOfOneMachine
+  tony.page.url=https://portal:1/ | /page_url="https://portal:1"
 KeysRunTest.ATaskGetsTheFilesAndVariablesSetByConfigurationKeys
   tony.application.tags=a,b | /tags=["a","b"]
   tony.src-dir=@FOLDER | /src_dir="@FOLDER"

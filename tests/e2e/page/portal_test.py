@@ -138,6 +138,18 @@ class PortalTest(unittest.TestCase):
         portal.page(f"/~nobody-at-all/{job}/", status=404)
         portal.page(f"/~{user_name()}/{job}/nothing", status=404)
 
+    def test_links_of_a_job_lead_to_the_portal_that_it_names(self):
+        portal = self.portal()
+        url = f"http://127.0.0.1:{portal.port}"
+        job = self.run_job("--conf", f"tony.page.url={url}/", "--", "true")
+        link = json.loads(self.tony("status", job, "--json").stdout)["tracking_url"]
+        self.assertEqual(link, f"{url}/jobs/{job}/")
+        place = portal.get(urllib.parse.urlsplit(link).path)[2]["Location"]
+        self.assertIn("SUCCEEDED", portal.page(urllib.parse.urlsplit(urllib.parse.urljoin(link, place)).path))
+        refused = self.tony("run", "--conf", "tony.page.url=portal:1", "--", "true")
+        self.assertEqual(refused.returncode, 65)
+        self.assertIn("tony.page.url", refused.stderr)
+
     def test_the_address_stays_after_ctrl_c_and_after_kill_9(self):
         first = self.portal()
         code, said = first.end()

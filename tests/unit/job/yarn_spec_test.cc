@@ -33,6 +33,15 @@ TEST(YarnSpecTest, TheConfiguredPortalUrlIsReadAndTonysDefaultUrlIsIgnored) {
   EXPECT_THAT(SpecWith({{"tony.portal.url", "portal:19886"}}).queue, testing::HasSubstr("tony.portal.url"));
 }
 
+TEST(YarnSpecTest, TheAddressOfThePortalAndTheViewAclCountAlsoForAJobOfOneMachine) {
+  const auto parsed = ParseWith({{"tony.page.url", "https://portal:1/"}, {"tony.yarn.view-acl", "bob"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->spec.page_url, "https://portal:1");
+  EXPECT_EQ(parsed->spec.yarn.view_acl, "bob");
+  EXPECT_EQ(parsed->warnings, std::vector<std::string>());
+  EXPECT_THAT(ParseWith({{"tony.page.url", "portal:1"}}).error().message, testing::HasSubstr("tony.page.url"));
+}
+
 TEST(YarnSpecTest, TheNodeLabelOfTheApplicationAppliesToRolesWithoutANodeLabel) {
   const auto parsed = ParseWith({{"tony.scheduler", "yarn"},
                                  {"tony.application.node-label", "big"},
