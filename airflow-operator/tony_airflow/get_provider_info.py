@@ -30,7 +30,7 @@ CONNECTION_FIELDS = {
         "the user of a Hadoop cluster for whom the tasks act, if the cluster allows it (hadoop.proxyuser.*)",
     ),
     "namespace": ("Namespace", "a word that distinguishes this Airflow from others that use the same tony"),
-    "history_url": ("History", "the address that `tony history --serve` prints; links of ended jobs lead there"),
+    "history_url": ("History", "the address that `tony portal` prints; links of ended jobs lead there"),
 }
 
 # Default of the setting cli_folders, which program.py reads.

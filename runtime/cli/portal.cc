@@ -65,11 +65,13 @@ Result<int> RunReader(const CommandLine& line) {
   return 0;
 }
 
-// The variables of root's environment that the process of another user gets. The others may be secrets.
+// The variables of root's environment that the process of another user gets. Others may be secrets, or may name root to
+// a cluster.
 bool IsForOtherUsers(std::string_view variable) {
-  constexpr std::string_view kBeginnings[] = {
-      "PATH=", "TONY_", "HADOOP_", "YARN_", "LANG=", "LC_", "TZ=", "KRB5_", "JAVA_HOME="};
-  return std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return variable.starts_with(begin); });
+  constexpr std::string_view kNames[] = {
+      "PATH",        "LANG",          "TZ",          "TONY_HOME", "TONY_LEDGER", "TONY_CONF_DIR", "HADOOP_CONF_DIR",
+      "HADOOP_HOME", "YARN_CONF_DIR", "KRB5_CONFIG", "JAVA_HOME"};
+  return std::ranges::count(kNames, variable.substr(0, variable.find('='))) > 0;
 }
 
 Result<pid_t> StartReader(uid_t uid, int socket) {

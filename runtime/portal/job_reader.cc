@@ -19,8 +19,9 @@ namespace {
 constexpr size_t kNewestEnded = 100, kNewestOfCluster = 300;
 constexpr size_t kMostPagesKept = 20;
 constexpr size_t kMostFactsKept = 200'000;
-// A cluster is asked at most so often, and a list waits for its answer at most so long.
-constexpr Duration kClusterInterval{10'000}, kClusterPatience{3'000};
+// A cluster is asked at most so often, and a list waits for its answer at most so long. The portal itself waits for a list
+// for three seconds.
+constexpr Duration kClusterInterval{10'000}, kClusterPatience{1'500};
 // The interval at which a browser requests news of a running job. A request does not wait here for news, because the
 // portal sends the next request only after the answer.
 constexpr Duration kPause{2'000};
@@ -105,6 +106,7 @@ JobReader::Found JobReader::Look(const Backend& backend, const std::shared_ptr<E
     // A job may be created or removed while the list is read.
     if (!row.ok() && (*jobs)->Find(records.job()).ok()) row = ReadRow(records);
     if (row.ok()) {
+      if (!is_local && known == ended->end()) found.facts[row->job.value] = ReadFacts(records);
       if (row->ended) ended->insert_or_assign(records.job().value, *row);
       found.rows.push_back(*std::move(row));
     } else if ((*jobs)->Find(records.job()).ok()) {
@@ -133,9 +135,11 @@ void JobReader::LookAtClusters(const std::function<void()>& done) {
       Found found = Look(*backend, ended);
       std::ranges::move(found.rows, std::back_inserter(all.rows));
       std::ranges::move(found.complaints, std::back_inserter(all.complaints));
+      all.facts.merge(found.facts);
     }
     return [this, all = std::move(all), answer_all] {
       of_clusters_ = all;
+      for (const auto& [job, facts] : all.facts) facts_[job] = facts;
       looked_at_clusters_ = loop_.Now();
       is_looking_ = false;
       answer_all();
@@ -201,11 +205,13 @@ const JobReader::Facts& JobReader::FactsOf(const JobId& job) {
   const auto known = facts_.find(job.value);
   if (known != facts_.end()) return known->second;
   if (facts_.size() >= kMostFactsKept) facts_.clear();
-  Facts facts;
   const auto records = FindJob(job.value);
-  const auto spec = records.ok() ? records->ReadSpec() : Result<JobSpec>(records.error());
-  if (spec.ok()) facts = {spec->tags, spec->yarn.view_acl};
-  return facts_[job.value] = std::move(facts);
+  return facts_[job.value] = records.ok() ? ReadFacts(*records) : Facts();
+}
+
+JobReader::Facts JobReader::ReadFacts(const JobRecords& records) {
+  const auto spec = records.ReadSpec();
+  return spec.ok() ? Facts{spec->tags, spec->yarn.view_acl} : Facts();
 }
 
 bool JobReader::MaySee(const std::string& visitor, const JobId& job) {

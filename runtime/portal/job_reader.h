@@ -46,9 +46,12 @@ class JobReader {
   struct Found {
     std::vector<JobRow> rows;
     std::vector<std::string> complaints;
+    // Read here for jobs of a cluster, because a cluster that does not answer must not block the loop.
+    std::map<std::string, Facts> facts;
   };
   using Ended = std::map<std::string, JobRow>;
 
+  static Facts ReadFacts(const JobRecords& records);
   static Found Look(const Backend& backend, const std::shared_ptr<Ended>& ended);
   void LookAtClusters(const std::function<void()>& done);
   void ServeList(const std::string& visitor, const HttpRequest& request, const HttpReply& reply);

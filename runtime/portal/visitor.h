@@ -47,7 +47,7 @@ struct Door {
   std::set<std::string> admins;
   // The hosts that a Host header may name; empty: every host, because only proxies are admitted.
   std::set<std::string> hosts;
-  std::string cookie;      // name of the cookie
+  std::string cookie;  // name of the cookie
   // True: browsers send the cookie only by HTTPS.
   bool is_secure = false;
 };

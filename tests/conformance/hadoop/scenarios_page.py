@@ -7,13 +7,16 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 
-from common import CLUSTER, HERE, WORK, Failed, begin, end, must, processes_of, runs, status, tony, until
+from common import (
+    CLUSTER, HERE, PROGRAMS, WORK, Failed, begin, end, environment, must, processes_of, runs, status, tony, until,
+)
 
 sys.path.insert(0, str(HERE.parents[1] / "e2e/page"))
 from chromium import Chromium, Tab  # noqa: E402
@@ -316,7 +319,35 @@ def the_tracking_link_of_an_ended_job_leads_to_the_configured_portal(chromium):
         portal.shutdown()
 
 
+def the_portal_lists_and_shows_the_jobs_of_the_cluster():
+    client, job, folder = begin_two("-conf", "tony.application.name=on-the-cluster")
+    portal = subprocess.Popen([PROGRAMS / "tony", "portal", "--port", "0"], env=environment(), stdout=subprocess.PIPE,
+                              text=True)
+    try:
+        url = portal.stdout.readline().strip()
+        place = url.rsplit("/", 2)[0]
+        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), cookies)
+
+        def look(path):
+            with opener.open(place + path, timeout=60) as answer:
+                return answer.read().decode()
+
+        opener.open(url, timeout=60).close()
+        until(lambda: f"/{job}/" in look("/?state=active"), "the running job in the list")
+        must("RUNNING" in look(f"/jobs/{job}/"), "the page of the running job")
+        must(let_end(client, folder)[0] == 0, "its client")
+        until(lambda: f"/{job}/" in look("/?state=SUCCEEDED&q=on-the-cluster"), "the ended job in the list")
+        must("Timeline" in look(f"/jobs/{job}/"), "the page of the ended job")
+        until(lambda: "line 1" in look(f"/jobs/{job}/logs/all?task=worker:1"), "its logs")
+        must("on-the-cluster" in look(f"/jobs/{job}/conf"), "its configuration")
+    finally:
+        portal.terminate()
+        must(portal.wait(30) == 0, "the portal ends")
+
+
 TOGETHER = (
+    the_portal_lists_and_shows_the_jobs_of_the_cluster,
     the_page_updates_without_a_reload_and_each_link_works,
     users_outside_the_view_acl_cannot_open_the_page,
     the_page_links_to_the_tensorboard_in_a_container,

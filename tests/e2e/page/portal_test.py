@@ -138,6 +138,28 @@ class PortalTest(unittest.TestCase):
         portal.page(f"/~nobody-at-all/{job}/", status=404)
         portal.page(f"/~{user_name()}/{job}/nothing", status=404)
 
+    def test_a_cluster_that_does_not_answer_hides_no_job_of_this_machine(self):
+        job = self.run_job("--", "true")
+        conf = self.folder / "conf"
+        conf.mkdir()
+        silent = socket.create_server(("127.0.0.1", 0))  # accepts connections, and never answers
+        self.addCleanup(silent.close)
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        for name, values in (
+            ("core", {"fs.defaultFS": f"hdfs://{place}"}), ("hdfs", {"dfs.namenode.http-address": place}),
+            ("yarn", {f"yarn.resourcemanager.{end}": place for end in ("address", "scheduler.address", "webapp.address")}),
+        ):  # fmt: skip
+            rows = "".join(f"<property><name>{key}</name><value>{value}</value></property>" for key, value in values.items())
+            (conf / f"{name}-site.xml").write_text(f"<configuration>{rows}</configuration>")
+        self.env["HADOOP_CONF_DIR"] = str(conf)
+        portal = self.portal()
+        began = time.monotonic()
+        text = portal.page("/")
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertIn(f"/{job}/", text)
+        self.assertIn("The cluster has not answered yet", text)
+        self.assertIn("SUCCEEDED", portal.page(f"/~{user_name()}/{job}/"))
+
     def test_links_of_a_job_lead_to_the_portal_that_it_names(self):
         portal = self.portal()
         url = f"http://127.0.0.1:{portal.port}"
@@ -311,12 +333,16 @@ class PortalTest(unittest.TestCase):
         secret.chmod(0o600)
         (self.home / f"1/jobs/{anns}/conf.json").unlink()
         (self.home / f"1/jobs/{anns}/conf.json").symlink_to(secret)
+        self.env["HADOOP_USER_NAME"] = "root"
         portal = self.portal()
         text = portal.page("/")
         for job, (_, name) in ((anns, ANN), (bobs, BOB)):
             self.assertIn(f'href="~{name}/{job}/"', text)
         self.assertNotIn("roots.", portal.get(f"/~{ANN[1]}/{anns}/conf")[1])
         readers = {owner(pid): pid for pid in children(portal.process.pid)}
+        variables = pathlib.Path(f"/proc/{readers[(1,) * 4]}/environ").read_text()
+        self.assertIn("TONY_LEDGER=", variables)
+        self.assertNotIn("HADOOP_USER_NAME=", variables)
         self.assertEqual(set(readers), {(0,) * 4, (1,) * 4, (2,) * 4})
         for owners, pid in readers.items():
             if owners[0] != 0:
