@@ -188,7 +188,10 @@ Result<Door> MakeDoor(const CommandLine& line, const Endpoint& at, const fs::pat
   }
   door.hosts = {at.host};
   if (IsLoopback(at.host)) door.hosts.insert({"localhost", "[::1]"});
-  if (line.Has("url")) door.hosts.insert(HostIn(line.Value("url")));
+  if (line.Has("url")) {
+    door.hosts.insert(HostIn(line.Value("url")));
+    door.path = PathIn(line.Value("url"));
+  }
   if (line.Has("tokens")) {
     TRY_ASSIGN(door.logins, ReadLogins(line.Value("tokens"), door.admins));
   } else {

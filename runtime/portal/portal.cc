@@ -64,13 +64,19 @@ struct Gathering {
 }  // namespace
 
 void Portal::Serve(const HttpRequest& request, const HttpReply& reply) {
-  const std::vector<std::string>& path = request.path;
-  // The pages of a job name these files in the job's folder. A user's process cannot send them.
-  const bool is_common = path.size() == 1 || (path.size() == 3 && path[0].starts_with('~'));
-  if (auto asset = is_common ? AssetAnswer(path.back()) : std::nullopt) return reply.Send(*std::move(asset));
+  // The pages name these files in folders of many depths. They have no secrets, and a user's process cannot send them.
+  if (auto asset = AssetAnswer(request.path.back())) return reply.Send(*std::move(asset));
   Entrance entrance = Enter(parts_.door, request);
   if (!entrance.visitor) return reply.Send(std::move(entrance.answer));
-  const Visitor& visitor = *entrance.visitor;
+  if (entrance.base.empty()) return Serve(*entrance.visitor, request, reply);
+  if (request.path.size() == 1) return reply.Send(AddSlash(request));
+  HttpRequest below = request;
+  below.path.erase(below.path.begin());
+  Serve(*entrance.visitor, below, reply);
+}
+
+void Portal::Serve(const Visitor& visitor, const HttpRequest& request, const HttpReply& reply) {
+  const std::vector<std::string>& path = request.path;
   if (request.method != HttpMethod::kGet && request.method != HttpMethod::kHead) return reply.Send(TextAnswer(405, ""));
   if (path.size() == 1 && path[0].empty()) return ServeList(visitor, request, reply);
   if (path.size() == 1 && path[0] == "compare") return Compare(visitor, request, reply);

@@ -1,4 +1,5 @@
-// The portal: the jobs of one user or of many in a browser, at one address.
+// The portal: the jobs of one user or of many in a browser, at one address. Paths below the address, or below BASE in it
+// (visitor.h):
 //
 //   ./                    the list of jobs; ?q=&state=&user=&tag=&name=&sort=&page= (job_list.h)
 //   ~USER/JOB/...         the pages of a job (page/job_page.h)
@@ -49,6 +50,7 @@ class Portal {
   void Serve(const HttpRequest& request, const HttpReply& reply);
 
  private:
+  void Serve(const Visitor& visitor, const HttpRequest& request, const HttpReply& reply);
   struct Reader {
     uid_t uid = 0;
     std::unique_ptr<ReaderProcess> process;

@@ -7,6 +7,7 @@
 #include "runtime/base/secret.h"
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 #include "runtime/page/html.h"
 
 namespace tony {
@@ -48,17 +49,22 @@ HttpAnswer PageAnswer(int status, const std::string& title, const std::string& c
   return answer;
 }
 
+// Returns the beginning of the paths for this login: "BASE/", or an empty text if the portal has TLS.
+std::string FolderFor(const Door& door, const Login& login) { return door.is_secure ? "" : StrCat(BaseOf(login), "/"); }
+
 HttpAnswer WithCookie(const Door& door, const Login& login, std::string location) {
   HttpAnswer answer = TextAnswer(303, "");
   answer.headers.emplace_back("Location", std::move(location));
-  answer.headers.emplace_back("Set-Cookie", StrCat(door.cookie, "=", login.token, "; Path=/; HttpOnly; SameSite=Strict",
-                                                   door.is_secure ? "; Secure" : "", "; Max-Age=34560000"));
+  const std::string base = FolderFor(door, login);
+  answer.headers.emplace_back(
+      "Set-Cookie", StrCat(door.cookie, "=", login.token, "; Path=", door.path, base, "; HttpOnly; SameSite=Strict",
+                           door.is_secure ? "; Secure" : "", "; Max-Age=34560000"));
   return answer;
 }
 
 // The token in the address is replaced by a cookie at once, so that the token does not stay in addresses.
 HttpAnswer RedirectBehindToken(const Door& door, const HttpRequest& request, const Login& login) {
-  std::string location = UpFrom(request);
+  std::string location = StrCat(UpFrom(request), FolderFor(door, login));
   for (size_t i = 1; i < request.path.size(); ++i) {
     // A job's path has only characters that need no encoding, except the user's name.
     const bool plain =
@@ -79,7 +85,7 @@ HttpAnswer AnswerLogin(const Door& door, const HttpRequest& request) {
   if (IsFromAnotherSite(request)) return TextAnswer(403, "this request comes from another site\n");
   const std::string_view body = Trim(request.body);
   const Login* login = body.starts_with("token=") ? LoginOf(door, body.substr(6)) : nullptr;
-  if (login) return WithCookie(door, *login, "./");
+  if (login) return WithCookie(door, *login, StrCat(UpFrom(request), FolderFor(door, *login)));
   return PageAnswer(401, "Log in · TonY", "<h1>This token is not known</h1>\n<p>" + Link("./", "Try again") + "</p>\n",
                     "");
 }
@@ -102,12 +108,21 @@ HttpAnswer AskForToken(const HttpRequest& request) {
 
 }  // namespace
 
+std::string BaseOf(const Login& login) { return Sha256Hex("base " + login.token).substr(0, 16); }
+
 std::string HostIn(std::string_view text) {
   const size_t slashes = text.find("//");
   if (slashes != std::string_view::npos) text.remove_prefix(slashes + 2);
   text = text.substr(0, text.find('/'));
   const size_t end = text.starts_with('[') ? std::min(text.find(']'), text.size() - 1) + 1 : text.find(':');
   return ToLower(text.substr(0, end));
+}
+
+std::string PathIn(std::string_view url) {
+  const size_t slashes = url.find("//");
+  const size_t begin = url.find('/', slashes == std::string_view::npos ? 0 : slashes + 2);
+  std::string path(begin == std::string_view::npos ? "/" : url.substr(begin));
+  return path.ends_with('/') ? path : path + '/';
 }
 
 Entrance Enter(const Door& door, const HttpRequest& request) {
@@ -119,12 +134,14 @@ Entrance Enter(const Door& door, const HttpRequest& request) {
     return {Visitor{name, door.admins.contains(name)}, {}};
   }
   if (request.method == HttpMethod::kPost)
-    return {{}, request.path == std::vector<std::string>{"login"} ? AnswerLogin(door, request) : TextAnswer(405, "")};
+    return {{}, request.path.back() == "login" ? AnswerLogin(door, request) : TextAnswer(405, "")};
   const Login* const in_address = LoginOf(door, request.path.front());
   if (in_address) return {{}, RedirectBehindToken(door, request, *in_address)};
   const Login* const login = LoginOf(door, CookieOf(request, door.cookie));
   if (!login) return {{}, AskForToken(request)};
-  return {login->visitor, {}};
+  if (door.is_secure) return {login->visitor, {}};
+  if (!SameSecret(request.path.front(), BaseOf(*login))) return {{}, AskForToken(request)};
+  return {login->visitor, {}, request.path.front()};
 }
 
 Result<std::vector<Login>> ReadLogins(const std::filesystem::path& file, const std::set<std::string>& admins) {

@@ -1,8 +1,11 @@
 // Decides who sends a request to the portal. Pure, except ReadLogins().
 //
-//   with a token    GET /TOKEN/... sets a cookie and redirects to /...; so does the form of /login. The cookie has the
-//                   token. Scripts cannot read it (HttpOnly), and browsers do not send it with requests that another
-//                   site starts (SameSite=Strict).
+//   with a token    GET /TOKEN/... sets a cookie and redirects to /BASE/...; so does the form of /login. The cookie has
+//                   the token. Scripts cannot read it (HttpOnly), and browsers do not send it with requests that
+//                   another site starts (SameSite=Strict). But browsers send the cookies of a host to all its ports, and
+//                   a port of this machine may belong to another user. Therefore the cookie is only for addresses
+//                   below BASE, which other users do not know. With TLS there is no BASE, because browsers send the
+//                   cookie only to servers with a certificate for this host.
 //   with a header   a proxy authenticates the visitors and sends their names. Only connections from the proxies' addresses
 //                   are accepted, so no other client can send a name.
 //
@@ -48,6 +51,8 @@ struct Door {
   // The hosts that a Host header may name; empty: every host, because only proxies are admitted.
   std::set<std::string> hosts;
   std::string cookie;  // name of the cookie
+  // The path of the portal's address as browsers see it, e.g. "/" or "/some/prefix/".
+  std::string path = "/";
   // True: browsers send the cookie only by HTTPS.
   bool is_secure = false;
 };
@@ -56,13 +61,19 @@ struct Door {
 struct Entrance {
   std::optional<Visitor> visitor;
   HttpAnswer answer;
+  std::string base = {};  // the first component of the request's path; empty: none
 };
 Entrance Enter(const Door& door, const HttpRequest& request);
+
+// Returns the BASE of the addresses for a token.
+std::string BaseOf(const Login& login);
 
 // Returns the path from the request's address up to the portal's address, e.g. "./../".
 std::string UpFrom(const HttpRequest& request);
 
 // Returns the host of a Host header or of a URL, without the port and in lower case; "[::1]" keeps its brackets.
 std::string HostIn(std::string_view text);
+// Returns the path of a URL with a slash at its end, e.g. "/some/prefix/".
+std::string PathIn(std::string_view url);
 
 }  // namespace tony

@@ -325,15 +325,16 @@ def the_portal_lists_and_shows_the_jobs_of_the_cluster():
                               text=True)
     try:
         url = portal.stdout.readline().strip()
-        place = url.rsplit("/", 2)[0]
         cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), cookies)
+
+        with opener.open(url, timeout=60) as answer:
+            place = answer.geturl().rstrip("/")
 
         def look(path):
             with opener.open(place + path, timeout=60) as answer:
                 return answer.read().decode()
 
-        opener.open(url, timeout=60).close()
         until(lambda: f"/{job}/" in look("/?state=active"), "the running job in the list")
         must("RUNNING" in look(f"/jobs/{job}/"), "the page of the running job")
         must(let_end(client, folder)[0] == 0, "its client")

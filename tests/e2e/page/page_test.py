@@ -4,6 +4,8 @@
     page_test.py BIN_FOLDER
 """
 
+import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -14,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 
 from chromium import LIMIT, Chromium, Tab
 from reverse_proxy import ReverseProxy
@@ -157,9 +160,19 @@ class PageTest(unittest.TestCase):
         self.assert_page_is_well(plain)
         plain.close()
 
-    def look_at_comparison(self, tab, url, page):
+    def place_behind(self, url):
+        """Returns the path to which the portal redirects a browser that brings the token."""
+        place = urllib.parse.urlsplit(url)
+        connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=LIMIT)
+        with contextlib.closing(connection):
+            connection.request("GET", place.path, headers={"Host": "tony.example"})
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, 303)
+            return urllib.parse.urljoin(f"/some/prefix{place.path}", answer.headers["Location"])
+
+    def look_at_comparison(self, tab, url, place):
         other = json.loads(self.tony("run", "--json", "--memory", "64m", "--", "true").stdout.splitlines()[0])["job"]
-        tab.open(url, at="/some/prefix/")
+        tab.open(url, at=place)
         tab.value("document.querySelectorAll('.choice input').forEach(e => e.click())")
         tab.value("document.querySelector('.jobs button').click()")
         tab.wait("location.pathname.endsWith('/compare') && document.readyState === 'complete'")
@@ -187,10 +200,14 @@ class PageTest(unittest.TestCase):
         words = [BIN / "tony", "portal", "--url", "http://tony.example/some/prefix/"]
         serve = subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, text=True)
         try:
-            url = serve.stdout.readline().strip()
-            proxy = ReverseProxy(int(url.split(":")[2].split("/")[0]))
+            public = serve.stdout.readline().strip()
+            self.assertTrue(public.startswith("http://tony.example/some/prefix/"), public)
+            port = (self.folder / "home/history/portal-port").read_text()
+            url = f"http://127.0.0.1:{port}/{public.split('/')[-2]}/"
+            proxy = ReverseProxy(int(port))
             self.addCleanup(proxy.close)
-            jobs = Tab(self.chromium, proxy.url(url), dark=True, at="/some/prefix/")
+            place = self.place_behind(url)
+            jobs = Tab(self.chromium, proxy.url(url), dark=True, at=place)
             self.assertEqual(jobs.text("tbody .id"), [self.job])
             self.assertIn(NAME, jobs.text("td a"))
             self.assert_page_is_well(jobs)
@@ -210,7 +227,7 @@ class PageTest(unittest.TestCase):
             self.assertIn("ValueError: learning rate <= 0", jobs.text("#log")[0])
             self.assert_page_is_well(jobs)
             page = jobs.value("location.pathname").split("/logs/")[0]
-            self.look_at_comparison(jobs, proxy.url(url), page)
+            self.look_at_comparison(jobs, proxy.url(url), place)
             jobs.open(proxy.url(url) + self.job + "/logs/", at=page + "/logs/")
             self.assertIn("worker-1/2/stderr", jobs.value(LINKS))
             self.assert_page_is_well(jobs)

@@ -37,6 +37,9 @@ class Portal:
         place = urllib.parse.urlsplit(self.url)
         self.port, self.token = place.port, place.path.strip("/")
         self.cookie = f"tony-portal-{self.port}={self.token}"
+        self.base = ""
+        if self.token:
+            self.base = "/" + self.get(f"/{self.token}/", cookie="", base="")[2]["Location"].strip("./")
 
     def connection(self):
         if not self.url.startswith("https:"):
@@ -45,14 +48,14 @@ class Portal:
         anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=LIMIT, context=anybody)
 
-    def get(self, path, cookie=None, host=None, method="GET", body=None, **headers):
+    def get(self, path, cookie=None, host=None, method="GET", body=None, base=None, **headers):
         connection = self.connection()
         with contextlib.closing(connection):
             headers = {name.replace("_", "-"): value for name, value in headers.items()}
             headers["Cookie"] = self.cookie if cookie is None else cookie
             if host:
                 headers["Host"] = host
-            connection.request(method, path, body=body, headers=headers)
+            connection.request(method, (self.base if base is None else base) + path, body=body, headers=headers)
             answer = connection.getresponse()
             return answer.status, answer.read().decode(), answer.headers
 
@@ -162,12 +165,12 @@ class PortalTest(unittest.TestCase):
 
     def test_links_of_a_job_lead_to_the_portal_that_it_names(self):
         portal = self.portal()
-        url = f"http://127.0.0.1:{portal.port}"
+        url = f"http://127.0.0.1:{portal.port}{portal.base}"
         job = self.run_job("--conf", f"tony.page.url={url}/", "--", "true")
         link = json.loads(self.tony("status", job, "--json").stdout)["tracking_url"]
         self.assertEqual(link, f"{url}/jobs/{job}/")
-        place = portal.get(urllib.parse.urlsplit(link).path)[2]["Location"]
-        self.assertIn("SUCCEEDED", portal.page(urllib.parse.urlsplit(urllib.parse.urljoin(link, place)).path))
+        place = urllib.parse.urljoin(link, portal.get(f"/jobs/{job}/")[2]["Location"])
+        self.assertIn("SUCCEEDED", portal.get(urllib.parse.urlsplit(place).path, base="")[1])
         refused = self.tony("run", "--conf", "tony.page.url=portal:1", "--", "true")
         self.assertEqual(refused.returncode, 65)
         self.assertIn("tony.page.url", refused.stderr)
@@ -208,9 +211,10 @@ class PortalTest(unittest.TestCase):
     def test_only_the_token_admits_and_only_once_in_an_address(self):
         job = self.run_job("--", "true")
         portal = self.portal()
-        status, text, headers = portal.get(f"/{portal.token}/{job}/", cookie="")
+        status, text, headers = portal.get(f"/{portal.token}/{job}/", cookie="", base="")
         self.assertEqual(status, 303)
-        self.assertIn("HttpOnly; SameSite=Strict", headers["Set-Cookie"])
+        self.assertIn(f"; Path={portal.base}/; HttpOnly; SameSite=Strict", headers["Set-Cookie"])
+        self.assertEqual(portal.get("/", base="")[0], 401, "the cookie counts only below its folder")
         for cookie in ("", portal.cookie[:-1], portal.cookie + "0", "tony-portal-1=" + portal.token):
             for path in ("/", f"/~{user_name()}/{job}/", f"/jobs/{job}", f"/{portal.token[:-1]}/", "/compare"):
                 status, text, headers = portal.get(path, cookie=cookie)

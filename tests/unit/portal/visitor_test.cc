@@ -13,6 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kToken = "0123456789abcdef0123456789abcdef";
+const std::string kBase = BaseOf({kToken, {}});
 
 Door TokenDoor() {
   return {.logins = {{kToken, {"ann", false}}}, .hosts = {"127.0.0.1", "localhost"}, .cookie = "tony"};
@@ -35,9 +36,9 @@ TEST(VisitorTest, TheTokenInTheAddressBecomesACookieThatScriptsAndOtherSitesDoNo
   const Entrance entrance = Enter(TokenDoor(), Request("/" + kToken + "/~ann/local-1/"));
   EXPECT_FALSE(entrance.visitor);
   EXPECT_EQ(entrance.answer.status, 303);
-  EXPECT_EQ(Header(entrance.answer, "Location"), "./../../../~ann/local-1/");
+  EXPECT_EQ(Header(entrance.answer, "Location"), "./../../../" + kBase + "/~ann/local-1/");
   EXPECT_THAT(Header(entrance.answer, "Set-Cookie"),
-              HasSubstr("tony=" + kToken + "; Path=/; HttpOnly; SameSite=Strict"));
+              HasSubstr("tony=" + kToken + "; Path=/" + kBase + "/; HttpOnly; SameSite=Strict;"));
 }
 
 TEST(VisitorTest, TheRedirectBehindATokenStaysInThePortal) {
@@ -46,16 +47,35 @@ TEST(VisitorTest, TheRedirectBehindATokenStaysInThePortal) {
   EXPECT_THAT(Header(entrance.answer, "Location"), testing::Not(HasSubstr("evil")));
 }
 
-TEST(VisitorTest, TheCookieAdmitsAndAWrongCutOrAbsentTokenDoesNot) {
-  HttpRequest request = Request("/");
+TEST(VisitorTest, TheCookieAdmitsBelowItsBaseAndAWrongCutOrAbsentTokenDoesNot) {
+  HttpRequest request = Request("/" + kBase + "/x");
   EXPECT_EQ(Enter(TokenDoor(), request).answer.status, 401) << "no cookie";
   for (const std::string& wrong : {std::string("x"), kToken.substr(1), kToken + "0", std::string()}) {
     request.cookies = "tony=" + wrong;
     EXPECT_EQ(Enter(TokenDoor(), request).answer.status, 401) << wrong;
   }
   request.cookies = "other=1; tony=" + kToken;
-  EXPECT_EQ(Enter(TokenDoor(), request).visitor, (Visitor{"ann", false}));
+  const Entrance entrance = Enter(TokenDoor(), request);
+  EXPECT_EQ(entrance.visitor, (Visitor{"ann", false}));
+  EXPECT_EQ(entrance.base, kBase);
   EXPECT_EQ(Enter(TokenDoor(), Request("/" + kToken.substr(1) + "/")).answer.status, 401);
+  request.path = {"x"};
+  EXPECT_EQ(Enter(TokenDoor(), request).answer.status, 401) << "outside of the base";
+}
+
+TEST(VisitorTest, TheCookieIsOnlyForAddressesThatOtherUsersOfTheMachineDoNotKnow) {
+  Door door = TokenDoor();
+  door.path = PathIn("http://tony.example/some/prefix");
+  const std::string cookie = Header(Enter(door, Request("/" + kToken + "/")).answer, "Set-Cookie");
+  EXPECT_THAT(cookie, HasSubstr("; Path=/some/prefix/" + kBase + "/;"));
+  EXPECT_EQ(kToken.find(kBase), std::string::npos);
+  EXPECT_NE(kBase, BaseOf({kToken + "0", {}}));
+  door.is_secure = true;
+  const std::string secure = Header(Enter(door, Request("/" + kToken + "/")).answer, "Set-Cookie");
+  EXPECT_THAT(secure, HasSubstr("; Path=/some/prefix/; HttpOnly; SameSite=Strict; Secure"));
+  HttpRequest request = Request("/x");
+  request.cookies = "tony=" + kToken;
+  EXPECT_TRUE(Enter(door, request).visitor);
 }
 
 TEST(VisitorTest, ARequestUnderAnotherHostNameIsRefused) {
@@ -103,6 +123,8 @@ TEST(VisitorTest, HostsAreReadFromHeadersAndAddresses) {
   EXPECT_EQ(HostIn("[::1"), "[::1");
   EXPECT_EQ(HostIn("["), "[");
   EXPECT_EQ(HostIn(""), "");
+  EXPECT_EQ(PathIn("https://tony.example:8080"), "/");
+  EXPECT_EQ(PathIn("https://tony.example/a/b"), "/a/b/");
 }
 
 TEST(LoginsTest, LinesOfNamesAndTokensAreReadAndWrongLinesAreNamed) {
