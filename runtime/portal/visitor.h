@@ -2,9 +2,9 @@
 //
 //   with a token    GET /TOKEN/... sets a cookie and redirects to /BASE/...; so does the form of /login. The cookie has
 //                   the token. Scripts cannot read it (HttpOnly), and browsers do not send it with requests that
-//                   another site starts (SameSite=Strict). But browsers send the cookies of a host to all its ports, and
-//                   a port of this machine may belong to another user. Therefore the cookie is only for addresses
-//                   below BASE, which other users do not know. With TLS there is no BASE, because browsers send the
+//                   another site starts (SameSite=Strict). Browsers send the cookies of a host to all its ports, and a
+//                   port of this machine may belong to another user. Therefore the cookie is only for addresses below
+//                   BASE, a word that is derived from the token. With TLS addresses have no BASE, because browsers send that
 //                   cookie only to servers with a certificate for this host.
 //   with a header   a proxy authenticates the visitors and sends their names. Only connections from the proxies' addresses
 //                   are accepted, so no other client can send a name.
@@ -61,7 +61,8 @@ struct Door {
 struct Entrance {
   std::optional<Visitor> visitor;
   HttpAnswer answer;
-  std::string base = {};  // the first component of the request's path; empty: none
+  // The first component of the request's path; empty: the portal has no BASE.
+  std::string base = {};
 };
 Entrance Enter(const Door& door, const HttpRequest& request);
 
