@@ -19,7 +19,7 @@ import unittest
 import urllib.parse
 
 from chromium import LIMIT, Chromium, Tab
-from reverse_proxy import ReverseProxy
+from reverse_proxy import OtherSite, ReverseProxy
 
 NAME = "<script>alert(1)</script>"
 # The gang restarts once. In its second attempt worker:1 prints a line on request, waits for the file "go", and fails.
@@ -160,6 +160,15 @@ class PageTest(unittest.TestCase):
         self.assert_page_is_well(plain)
         plain.close()
 
+    def follow_link_of_another_site(self, page):
+        """Workflow engines link to the portal. Browsers do not send its cookie with the first request after a click."""
+        other = OtherSite(page)
+        self.addCleanup(other.close)
+        tab = Tab(self.chromium, other.url)
+        tab.value("document.querySelector('a').click()")
+        tab.wait(f"location.href === {json.dumps(page)} && document.querySelector('.report') !== null")
+        tab.close()
+
     def place_behind(self, url):
         """Returns the path to which the portal redirects a browser that brings the token."""
         place = urllib.parse.urlsplit(url)
@@ -228,6 +237,7 @@ class PageTest(unittest.TestCase):
             self.assert_page_is_well(jobs)
             page = jobs.value("location.pathname").split("/logs/")[0]
             self.look_at_comparison(jobs, proxy.url(url), place)
+            self.follow_link_of_another_site(urllib.parse.urljoin(proxy.url(url), page + "/"))
             jobs.open(proxy.url(url) + self.job + "/logs/", at=page + "/logs/")
             self.assertIn("worker-1/2/stderr", jobs.value(LINKS))
             self.assert_page_is_well(jobs)

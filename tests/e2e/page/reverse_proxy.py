@@ -16,7 +16,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self.send_error(404)
         backend = http.client.HTTPConnection("127.0.0.1", self.server.backend, timeout=60)
         try:
-            backend.request("GET", self.path[len(PREFIX) :], headers={"Host": "tony.example", "Cookie": self.headers.get("Cookie", "")})
+            passed = {name: self.headers[name] for name in ("Cookie", "Sec-Fetch-Site") if name in self.headers}
+            backend.request("GET", self.path[len(PREFIX) :], headers={"Host": "tony.example", **passed})
             answer = backend.getresponse()
             body = answer.read()
         except OSError:
@@ -33,6 +34,31 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class OtherSite(http.server.ThreadingHTTPServer):
+    """The page of another site, with one link. Its host is localhost, while the proxy's is 127.0.0.1."""
+
+    daemon_threads = True
+
+    def __init__(self, link):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(f'<a href="{link}">a job</a>'.encode())
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.url = f"http://localhost:{self.server_address[1]}/"
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
 
 
 class ReverseProxy(http.server.ThreadingHTTPServer):
