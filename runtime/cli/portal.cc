@@ -117,6 +117,15 @@ std::vector<Portal::User> UsersHere(const std::vector<std::string>& wanted) {
   return users;
 }
 
+Status CheckUsers(const std::vector<std::string>& wanted) {
+  if (!wanted.empty() && geteuid() != 0) return Error{ErrorCode::kUsage, "--user is only for root's portal"};
+  for (const std::string& name : wanted) {
+    TRY_ASSIGN(const auto user, FindUser(name));
+    if (!user) return NotFoundError("--user ", name, ": this machine has no such user");
+  }
+  return Ok();
+}
+
 // Returns the port of the address: that of --port, or the one of the last start, so that the address stays the same.
 struct Port {
   int number = 0;
@@ -222,6 +231,7 @@ std::string UrlOf(const CommandLine& line, const Endpoint& at, const Door& door)
 Result<int> Serve(const CommandLine& line) {
   const std::string host = line.Has("listen") ? line.Value("listen") : kLoopback;
   TRY(CheckWayIn(line, host));
+  TRY(CheckUsers(line.Values("user")));
   TRY_ASSIGN(const MakeChannel tls, MakeTls(line));
   TRY_ASSIGN(const fs::path home, TonyHome());
   const fs::path kept_port = home / "history" / "portal-port";
@@ -229,7 +239,8 @@ Result<int> Serve(const CommandLine& line) {
   TRY_ASSIGN(UniqueFd listening, Listen(host, port));
   TRY_ASSIGN(const Endpoint at, BoundAddress(listening));
   TRY_ASSIGN(Door door, MakeDoor(line, at, home));
-  if (port.is_kept && at.port != port.number)
+  // If the port cannot be saved, the next start chooses another one.
+  if (port.is_kept && at.port != port.number && MakeFolder(kept_port.parent_path()).ok())
     (void)WriteFileByRename(kept_port, std::to_string(at.port), /*durable=*/false);
   const std::string url = UrlOf(line, at, door);
   EventLoop loop;

@@ -3,7 +3,7 @@
 // limited, and an answer can neither set a header nor be a script or a style. Loop thread only.
 //
 // The process is started when the first request arrives, again when it has died, and is ended when it was not used for
-// some minutes. Requests are sent one after the other. A request that fails ends the process; the next request starts
+// a minute. Requests are sent one after the other. A request that fails ends the process; the next request starts
 // another one.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace tony {
 struct ReaderLimits {
   // The time from the sending of a request to the end of its answer.
   Duration answer{10'000};
-  Duration idle{300'000};
+  Duration idle{60'000};
   size_t answer_bytes = 32 << 20;
   int64_t memory_bytes = int64_t{1} << 30;  // resident memory
   size_t waiting = 64;                      // requests
