@@ -62,6 +62,10 @@ using Attempts = std::vector<const AttemptHistory*>;
 // Returns whether another attempt replaced attempt `i`, so that its work since the last checkpoint was lost.
 bool IsThrownAway(const Attempts& attempts, size_t i) { return i + 1 < attempts.size() && attempts[i]->started; }
 
+bool HasFailed(const AttemptHistory& attempt) {
+  return attempt.outcome && !attempt.outcome->Succeeded() && attempt.outcome->cls != OutcomeClass::kKilled;
+}
+
 std::string AttemptPart(const Span& all, const Attempts& attempts, size_t i) {
   const AttemptHistory& attempt = *attempts[i];
   const bool is_lost = IsThrownAway(attempts, i);
@@ -95,7 +99,9 @@ std::string TimelineHtml(const JobView& view) {
   std::map<TaskId, Attempts> by_task;
   for (const AttemptHistory& attempt : view.history->attempts) by_task[attempt.id.task].push_back(&attempt);
   std::vector<std::pair<TaskId, Attempts>> tasks(by_task.begin(), by_task.end());
-  std::ranges::stable_sort(tasks, std::greater<>(), [](const auto& task) { return task.second.size(); });
+  std::ranges::stable_sort(tasks, std::greater<>(), [](const auto& task) {
+    return std::pair(task.second.size(), HasFailed(*task.second.back()));
+  });
   Duration lost{0};
   for (const auto& [task, attempts] : tasks)
     for (size_t i = 0; i < attempts.size(); ++i)

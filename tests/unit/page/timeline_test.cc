@@ -57,6 +57,9 @@ TEST(TimelineTest, ShortPartsAreVisibleAndLongListsAreCut) {
   EXPECT_EQ(Occurrences(html, "class=\"lane\""), 31u);
   EXPECT_THAT(html, HasSubstr("The 30 of 1000 tasks"));
   EXPECT_EQ(TimelineHtml({.status = status}), "");
+  history.attempts[777] = Attempt(777, 1, 99'999, 100'000, true);
+  const std::string failed = TimelineHtml({.status = status, .history = &history});
+  EXPECT_LT(failed.find(">worker:777<"), failed.find(">worker:0<"));
 }
 
 TEST(TaskGridTest, AThousandTasksAreCellsWithFailedTasksFirst) {
