@@ -60,7 +60,8 @@ Configuration EffectiveConfiguration(const Properties& properties) {
   for (const Key& row : AllKeys()) {
     if (!WhyNoEffect(row, scheduler).empty() || row.default_value.empty()) continue;
     for (const std::string& key : KeysOf(row, role_prefixes)) {
-      if (!properties.Find(key)) configuration.push_back({key, std::string(row.default_value), std::string(kDefaultSource)});
+      if (!properties.Find(key))
+        configuration.push_back({key, std::string(row.default_value), std::string(kDefaultSource)});
     }
   }
   std::ranges::sort(configuration, {}, &ConfiguredValue::key);

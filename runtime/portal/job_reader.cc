@@ -19,8 +19,8 @@ namespace {
 constexpr size_t kNewestEnded = 100, kNewestOfCluster = 300;
 constexpr size_t kMostPagesKept = 20;
 constexpr size_t kMostFactsKept = 200'000;
-// A cluster is asked at most so often, and a list waits for its answer at most so long. The portal itself waits for a list
-// for three seconds.
+// A cluster is asked at most so often, and a list waits for its answer at most so long. The portal itself waits for a
+// list for three seconds.
 constexpr Duration kClusterInterval{10'000}, kClusterPatience{1'500};
 // The interval at which a browser requests news of a running job. A request does not wait here for news, because the
 // portal sends the next request only after the answer.

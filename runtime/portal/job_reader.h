@@ -1,7 +1,7 @@
 // The jobs of one user, for the portal. The portal itself opens no file of a user: it starts a process for each user,
 // `tony portal --reader UID`, which takes that user's rights and answers requests through a socket (reader_process.h).
-// This class answers them. The first component of a path is the visitor: "*" sees all jobs of the user, and "=NAME" sees
-// a job only if NAME is the user or the job's view ACL has NAME.
+// This class answers them. The first component of a path is the visitor: "*" sees all jobs of the user, and "=NAME"
+// sees a job only if NAME is the user or the job's view ACL has NAME.
 //
 //   /*/list?q=...           the user's jobs as JSON (UserJobs)
 //   /*/jobs/JOB             200 if the visitor may see the job, 403 if not, 404 if the user has no such job

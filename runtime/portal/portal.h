@@ -1,5 +1,5 @@
-// The portal: the jobs of one user or of many in a browser, at one address. Paths below the address, or below BASE in it
-// (visitor.h):
+// The portal: the jobs of one user or of many in a browser, at one address. Paths below the address, or below BASE in
+// it (visitor.h):
 //
 //   ./                    the list of jobs; ?q=&state=&user=&tag=&name=&sort=&page= (job_list.h)
 //   ~USER/JOB/...         the pages of a job (page/job_page.h)

@@ -4,10 +4,10 @@
 //                   the token. Scripts cannot read it (HttpOnly), and browsers do not send it with requests that
 //                   another site starts (SameSite=Strict). Browsers send the cookies of a host to all its ports, and a
 //                   port of this machine may belong to another user. Therefore the cookie is only for addresses below
-//                   BASE, a word that is derived from the token. With TLS addresses have no BASE, because browsers send that
-//                   cookie only to servers with a certificate for this host.
-//   with a header   a proxy authenticates the visitors and sends their names. Only connections from the proxies' addresses
-//                   are accepted, so no other client can send a name.
+//                   BASE, a word that is derived from the token. With TLS addresses have no BASE, because browsers send
+//                   that cookie only to servers with a certificate for this host.
+//   with a header   a proxy authenticates the visitors and sends their names. Only connections from the proxies'
+//                   addresses are accepted, so no other client can send a name.
 //
 // A request with a Host header of another name is refused: the script of a site whose name leads to this machine (DNS
 // rebinding) is in the same site as the portal for the browser.
@@ -38,8 +38,8 @@ struct Login {
   Visitor visitor;
 };
 
-// Reads a file of logins: a line "NAME TOKEN" for each user; empty lines and lines with # are left out. `admins` see all
-// jobs. kNotPermitted: others can read the file. kInvalid: a line is wrong; the message names its number.
+// Reads a file of logins: a line "NAME TOKEN" for each user; empty lines and lines with # are left out. `admins` see
+// all jobs. kNotPermitted: others can read the file. kInvalid: a line is wrong; the message names its number.
 Result<std::vector<Login>> ReadLogins(const std::filesystem::path& file, const std::set<std::string>& admins);
 
 struct Door {

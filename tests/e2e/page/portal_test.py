@@ -148,11 +148,13 @@ class PortalTest(unittest.TestCase):
         silent = socket.create_server(("127.0.0.1", 0))  # accepts connections, and never answers
         self.addCleanup(silent.close)
         place = f"127.0.0.1:{silent.getsockname()[1]}"
+        masters = ("address", "scheduler.address", "webapp.address")
         for name, values in (
             ("core", {"fs.defaultFS": f"hdfs://{place}"}), ("hdfs", {"dfs.namenode.http-address": place}),
-            ("yarn", {f"yarn.resourcemanager.{end}": place for end in ("address", "scheduler.address", "webapp.address")}),
+            ("yarn", {f"yarn.resourcemanager.{master}": place for master in masters}),
         ):  # fmt: skip
-            rows = "".join(f"<property><name>{key}</name><value>{value}</value></property>" for key, value in values.items())
+            pairs = (f"<name>{key}</name><value>{value}</value>" for key, value in values.items())
+            rows = "".join(f"<property>{pair}</property>" for pair in pairs)
             (conf / f"{name}-site.xml").write_text(f"<configuration>{rows}</configuration>")
         self.env["HADOOP_CONF_DIR"] = str(conf)
         portal = self.portal()
