@@ -170,8 +170,9 @@ Status CheckWayIn(const CommandLine& line, const std::string& host) {
   if (line.Has("tokens") && line.Has("user-header")) return refuse("expected --tokens or --user-header, not both");
   if (line.Has("proxy") != line.Has("user-header")) return refuse("--user-header and --proxy belong together");
   for (const std::string& proxy : line.Values("proxy")) {
-    // Every user of this machine can connect from such an address, and could send any name.
-    if (IsLoopback(proxy) || proxy == host)
+    // Every user of this machine can connect from an address of this machine, and could send any name. Only such an
+    // address can be listened on.
+    if (IsLoopback(proxy) || ListenOn({proxy, 0}).ok())
       return refuse("--proxy ", proxy,
                     ": expected the address of another machine, because every user of this machine "
                     "can connect from this address");

@@ -294,6 +294,7 @@ class PortalTest(unittest.TestCase):
             ((*away, *tls, *tokens), 64, "--url"),
             ((*away, *tls, "--user-header", "X-User"), 64, "--proxy"),
             ((*away, *tls, "--user-header", "X-User", "--proxy", "127.0.0.1"), 64, "every user of this machine"),
+            ((*away, *tls, "--user-header", "X-User", "--proxy", own_address(), "--url", "https://a/"), 64, "every user"),
             ((*tls, *tokens, "--user-header", "X-User", "--proxy", "192.0.2.1"), 64, "not both"),
             (tls[:2], 64, "belong together"),
             (("--cert", broken, "--key", broken), 65, "expected a certificate"),
@@ -374,6 +375,14 @@ class PortalTest(unittest.TestCase):
         text = portal.page("/")
         self.assertIn("home/2/jobs: permission denied", text)
         self.assertIn(f'href="~{ANN[1]}/{anns}/"', text)
+
+
+def own_address():
+    """Returns the address from which this machine reaches others; without a network, one of the loopback device."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect(("192.0.2.1", 9))  # sends nothing
+        return probe.getsockname()[0]
+    return "127.0.0.2"
 
 
 def user_name():
