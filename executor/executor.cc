@@ -222,9 +222,20 @@ void Executor::Perform(const SendValues& action) {
 }
 
 std::optional<KeptOutputs> Executor::OutputsToReport(const Outcome& outcome) const {
-  if (!outcome.Succeeded() || !IsOutputTask(spec_, place_.attempt.task)) return std::nullopt;
+  if (spec_.sweep || !outcome.Succeeded() || !IsOutputTask(spec_, place_.attempt.task)) return std::nullopt;
   auto kept = ReadKeptOutputs(place_.folder.logs);
   return kept.ok() ? *std::move(kept) : KeptOutputs{.problem = kept.error().message};
+}
+
+Outcome Executor::WithTrialOutputs(Outcome outcome) const {
+  if (!spec_.sweep || !outcome.Succeeded()) return outcome;
+  const auto kept = ReadKeptOutputs(place_.folder.logs);
+  auto outputs = kept.ok() && *kept ? ParseOutputs((*kept)->text) : Outputs();
+  if (!outputs.ok() || outputs->members.empty()) return outcome;
+  TrimOutputs(*outputs, kLongestTrialOutputs);
+  for (const OutputProblem& problem : outputs->problems) LogWarn(StrCat("outputs: ", Describe(problem)));
+  outcome.outputs = ObjectOf(*outputs);
+  return outcome;
 }
 
 std::vector<LogExcerpt> Executor::LogsToReport(const Outcome& outcome) const {
@@ -234,7 +245,7 @@ std::vector<LogExcerpt> Executor::LogsToReport(const Outcome& outcome) const {
 
 void Executor::Perform(const SendOutcome& action) {
   surroundings_.am.ReportOutcome(
-      action.caller, {action.outcome, OutputsToReport(action.outcome), LogsToReport(action.outcome)},
+      action.caller, {WithTrialOutputs(action.outcome), OutputsToReport(action.outcome), LogsToReport(action.outcome)},
       Answered<Acknowledged>([](int64_t link, Acknowledged) -> Event { return OutcomeAcknowledged{link}; }));
 }
 
@@ -343,7 +354,7 @@ void Executor::Perform(const KeepOutcome& action) {
     for (const OutputProblem& problem : kept.ok() ? *kept : std::vector<OutputProblem>())
       LogWarn(StrCat("outputs: ", Describe(problem)));
   }
-  const Status kept = place_.folder.WriteOutcome(action.outcome);
+  const Status kept = place_.folder.WriteOutcome(WithTrialOutputs(action.outcome));
   // The outcome is reported even if it could not be written.
   if (!kept.ok()) LogError(kept.error().message);
   log_answers_.Look();

@@ -96,6 +96,7 @@ class Executor {
   template <class T, class OnSuccess>
   OnAnswer<T> Answered(OnSuccess on_success);
   std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
+  Outcome WithTrialOutputs(Outcome outcome) const;
   std::vector<LogExcerpt> LogsToReport(const Outcome& outcome) const;
   void TakeTokens(const ClusterTokens& tokens);
   void AnnounceEndOfTokens();

@@ -208,7 +208,8 @@ void Deadlines::CheckInvariants(const Tasks& tasks, const Containers& containers
 
 void LateRoles::CheckInvariants(const Tasks& tasks) const {
   for (const auto& [id, task] : tasks.all()) {
-    CHECK(unopened_.contains(id.role) == task.attempts.empty());
+    const auto unopened = unopened_.find(id.role);
+    CHECK(task.attempts.empty() == (unopened != unopened_.end() && id.index >= unopened->second));
     CHECK(!task.newest() || task.newest()->opening <= newest_);
   }
   for (const auto& [number, opening] : openings_) {

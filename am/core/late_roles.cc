@@ -15,10 +15,43 @@ namespace tony::am {
 
 LateRoles::LateRoles(const JobSpec& spec) {
   for (const RoleSpec& role : spec.roles) {
-    unopened_.insert(role.name);
+    unopened_.emplace(role.name, 0);
     for (const Dependency& dependency : role.depends_on)
       if (dependency.until == Dependency::Until::kSucceeded) awaited_.insert(dependency.role);
   }
+}
+
+void LateRoles::Open(const RoleSpec& role, const TaskId& task) {
+  const auto found = unopened_.find(role.name);
+  if (found == unopened_.end()) return;
+  found->second = std::max(found->second, task.index + 1);
+  if (found->second == role.instances) unopened_.erase(found);
+  TakePlace(role, task);
+}
+
+void LateRoles::TakePlace(const RoleSpec& role, const TaskId& task) {
+  if (role.max_parallel > 0) places_[role.name].insert(task);
+}
+
+// A task that has ended holds its place until the end of its container is confirmed, because the next task needs the
+// container's memory and GPUs.
+bool LateRoles::HoldsPlace(const Task& task, const Containers& containers) {
+  if (task.state != TaskState::kDone) return true;
+  const Container* container = containers.Find(task.newest()->container);
+  return container && container->state != ContainerState::kGone;
+}
+
+int LateRoles::PlacesHeld(const std::string& role, const Tasks& tasks, const Containers& containers) const {
+  const auto found = places_.find(role);
+  if (found == places_.end()) return 0;
+  return static_cast<int>(
+      std::ranges::count_if(found->second, [&](const TaskId& id) { return HoldsPlace(tasks.at(id), containers); }));
+}
+
+void LateRoles::DropFree(const std::string& role, const Tasks& tasks, const Containers& containers) {
+  const auto found = places_.find(role);
+  if (found == places_.end()) return;
+  std::erase_if(found->second, [&](const TaskId& id) { return !HoldsPlace(tasks.at(id), containers); });
 }
 
 const Opening* LateRoles::Find(const Attempt& attempt) const {
@@ -108,6 +141,7 @@ std::optional<DecisionBody> Job::NextStage() const {
 
 bool Job::IsReady(const RoleSpec& role) const {
   return std::ranges::none_of(role.depends_on, [&](const Dependency& dependency) {
+    if (late_roles_.HasUnopened(dependency.role)) return true;
     return std::ranges::any_of(stages_.unpublished(),
                                [&](const auto& by) { return by.second.role == dependency.role; });
   });
@@ -121,12 +155,18 @@ bool Job::HasSucceeded(const std::string& role) const {
 // A role that waits only until other roles are ready gets its containers together with these roles, and starts later.
 std::vector<AttemptId> Job::AttemptsToOpen() const {
   std::vector<AttemptId> attempts;
-  for (const std::string& name : late_roles_.unopened()) {
+  for (const auto& entry : late_roles_.unopened()) {
+    const std::string& name = entry.first;
+    const int first = entry.second;
+    const RoleSpec& role = *spec_.FindRole(name);
+    if (HasSucceeded(name) || results_.left().contains(name)) continue;
     const bool waits = std::ranges::any_of(late_roles_.awaited(), [&](const std::string& other) {
       return !HasSucceeded(other) && IsBefore(spec_, other, name);
     });
     if (waits) continue;
-    for (int index = 0; index < spec_.FindRole(name)->instances; ++index) attempts.push_back({{name, index}, 1});
+    const int free = role.AtOnce() - late_roles_.PlacesHeld(name, tasks_, containers_);
+    const int end = role.max_parallel > 0 ? std::min(role.instances, first + free) : role.instances;
+    for (int index = first; index < end; ++index) attempts.push_back({{name, index}, 1});
   }
   return attempts;
 }
@@ -140,7 +180,7 @@ std::optional<DecisionBody> Job::NextRoles() const {
 
 int Job::GangSize() const {
   int size = static_cast<int>(tasks_.all().size());
-  for (const std::string& role : late_roles_.unopened()) size -= spec_.FindRole(role)->instances;
+  for (const auto& [role, first] : late_roles_.unopened()) size -= spec_.FindRole(role)->instances - first;
   for (const std::string& role : late_roles_.awaited())
     if (IsSettled(role)) size -= spec_.FindRole(role)->instances;
   return size;
@@ -221,7 +261,9 @@ Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
   std::set<TaskId> opening;
   for (const AttemptId& id : d.attempts) {
     TRY(MakeAttempt(id, AttemptStep::kRequest, time));
-    late_roles_.Open(id.task.role);
+    const RoleSpec& role = *spec_.FindRole(id.task.role);
+    late_roles_.DropFree(role.name, tasks_, containers_);
+    late_roles_.Open(role, id.task);
     request.asks.push_back(AskFor(id));
     if (opens && !IsFcfs()) opening.insert(id.task);
   }

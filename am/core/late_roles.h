@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "am/core/containers.h"
 #include "am/core/tasks.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
@@ -32,10 +33,21 @@ class LateRoles {
   // Roles whose success other roles wait for.
   const std::set<std::string>& awaited() const { return awaited_; }
   bool IsAwaited(const std::string& role) const { return awaited_.contains(role); }
-  // Roles for which no container was requested yet.
-  const std::set<std::string>& unopened() const { return unopened_; }
-  bool IsUnopened(const std::string& role) const { return unopened_.contains(role); }
-  void Open(const std::string& role) { unopened_.erase(role); }
+  // The roles with tasks that have never had an attempt, each with the index of the first such task. Most roles open
+  // all their tasks together; a role with RoleSpec::max_parallel opens them in the order of their indexes.
+  const std::map<std::string, int>& unopened() const { return unopened_; }
+  bool IsUnopened(const std::string& role) const {
+    const auto found = unopened_.find(role);
+    return found != unopened_.end() && found->second == 0;
+  }
+  bool HasUnopened(const std::string& role) const { return unopened_.contains(role); }
+  void Open(const RoleSpec& role, const TaskId& task);
+
+  // The tasks that may hold a place of a role with RoleSpec::max_parallel. A restart takes the place of its task again.
+  // Returns the number of places that are held. DropFree() forgets the tasks that hold none, which changes no result.
+  int PlacesHeld(const std::string& role, const Tasks& tasks, const Containers& containers) const;
+  void DropFree(const std::string& role, const Tasks& tasks, const Containers& containers);
+  void TakePlace(const RoleSpec& role, const TaskId& task);
 
   // Returns null if the attempt's task started with the job, or if its opening is over.
   const Opening* Find(const Attempt& attempt) const;
@@ -53,7 +65,11 @@ class LateRoles {
   void CheckInvariants(const Tasks& tasks) const;
 
  private:
-  std::set<std::string> awaited_, unopened_;
+  static bool HoldsPlace(const Task& task, const Containers& containers);
+
+  std::set<std::string> awaited_;
+  std::map<std::string, int> unopened_;
+  std::map<std::string, std::set<TaskId>> places_;
   // Openings by number, counted from 1.
   std::map<int, Opening> openings_;
   int newest_ = 0;

@@ -49,7 +49,10 @@ class Planner {
   }
 
   // An ignored failure of a sidecar must not restart tasks that compute, so the largest scope is the sidecar's role.
+  // Only single tasks restart in a role with max_parallel, because its ended tasks have given up their places.
   RestartScope Largest() const {
+    if (role_.max_parallel != 0) return RestartScope::kTask;
+    if (spec_.HasMaxParallel()) return RestartScope::kRole;
     const bool is_ignored = role_.completion == Completion::kSidecar && failed_.gang_has_formed;
     return is_ignored ? std::max(Smallest(), RestartScope::kRole) : RestartScope::kJob;
   }
@@ -110,6 +113,7 @@ class Planner {
 }  // namespace
 
 RestartScope SmallestRestart(const JobSpec& spec, const RoleSpec& role, bool same_address) {
+  if (role.max_parallel != 0) return RestartScope::kTask;
   const RestartScope scope = role.restart_scope.value_or(SmallestScope(spec, role, same_address));
   return role.outlives_restarts ? std::min(scope, RestartScope::kRole) : scope;
 }

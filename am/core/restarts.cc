@@ -316,6 +316,7 @@ Status Job::TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant
   Task& task = found->second;
   Attempt& attempt = *task.newest();
   restarts_.Drop(task, id);
+  late_roles_.TakePlace(*spec_.FindRole(id.role), id);
   results_.UncountEnd(attempt, task.state);
   TRY(tasks_.Step(id, TaskStep::kRestart));
   task.restart = restart.number;

@@ -39,6 +39,8 @@ class Backend {
   // Checks whether the scheduler can ever run the job, before anything is staged or started. The error contains the
   // reason why it cannot.
   virtual Result<CheckedJob> Check(const ParsedJobSpec& job, CheckFor purpose) const = 0;
+  // Lowers RoleSpec::max_parallel to what the scheduler can hold, if the scheduler reserves all tasks of a job together.
+  virtual Status LimitParallel(JobSpec&) const { return Ok(); }
   // Returns what a submit would request, upload and start; empty if the spec already shows all these steps.
   virtual Result<PlannedSteps> Plan(const ParsedJobSpec&) const { return PlannedSteps(); }
   virtual const JobLogs& logs() const = 0;

@@ -100,7 +100,8 @@ Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
   if (!command.in_home || of_no_job || line.Has("queue") || line.Has("reader")) return Ok();
   TRY_ASSIGN(const auto owner, SwitchToHomeOwner());
-  if (owner && (command.verb.name == "submit" || command.verb.name == "run" || command.verb.name == "notebook"))
+  if (owner && (command.verb.name == "submit" || command.verb.name == "run" || command.verb.name == "sweep" ||
+                command.verb.name == "notebook"))
     Say(StrCat("tony: warning: TonY's home folder belongs to ", *owner,
                "; the job will run as this user, but with root's environment variables"));
   return Ok();
@@ -118,7 +119,8 @@ int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   const int exit = result.ok() ? *result : Fail(result.error(), line->Has("json"));
   const int of_answer = ExitAfterOutput(exit);
   // For these verbs the exit code reports the result of the job, even if the output could not be written.
-  static constexpr std::string_view kOfJob[] = {"submit", "run", "notebook", "wait", "watch", "reproduce", "shell"};
+  static constexpr std::string_view kOfJob[] = {"submit", "run",   "sweep",     "notebook",
+                                                "wait",   "watch", "reproduce", "shell"};
   return std::ranges::count(kOfJob, command.verb.name) > 0 ? exit : of_answer;
 }
 
@@ -182,6 +184,39 @@ std::vector<Verb> Verbs() {
                 kLogs,
                 kQuiet,
                 kJson}),
+      MakeVerb(
+          RunSweep, "sweep", "-- COMMAND [ARGUMENT...]", 0, kAny,
+          "run a command once for each combination of parameters, and compare the trials: {NAME} in COMMAND is the "
+          "value of the parameter NAME, which is also a variable of the trial. If COMMAND names a file in this "
+          "folder, each trial gets a copy of this folder",
+          {{"p", kRepeated, "NAME=VALUE[,...]",
+            "values of a parameter, or with --random a range: 0.1..0.9, 1..8, log:1e-5..1e-1"},
+           {"trials", kValue, "FILE",
+            "read the trials from FILE.json, a list of objects, or FILE.csv, with the names in the first line"},
+           {"random", kValue, "N", "run N trials with random values"},
+           {"seed", kValue, "S", "seed of --random; the same seed gives the same trials"},
+           {"parallel", kValue, "N",
+            "number of trials that run at the same time, default: as many as the machine's memory, GPUs and "
+            "cores hold"},
+           {"metric", kValue, "NAME[:max]",
+            "compare the trials by this member of the object that each writes to $TONY_OUTPUT_FILE; the lowest "
+            "is best, or the highest with :max"},
+           {"tolerate", kValue, "N", "fail the job when more than N trials have failed; default: if all fail"},
+           {"resume", kValue, "JOB", "run the trials of JOB again that have not succeeded, with its program"},
+           {"memory", kValue, "SIZE", "memory of each trial, default 2g"},
+           {"cpus", kValue, "N", "cores of each trial"},
+           {"gpus", kValue, "N", "GPUs of each trial"},
+           {"name", kValue, "NAME", "name of the job, default sweep"},
+           {"src_dir", kValue, "PATH", "folder of the program, instead of this folder"},
+           {"python_venv", kValue, "PATH", "a virtual environment, which each trial finds as venv in its folder"},
+           {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the trials' processes"},
+           {"secrets-fd", kValue, "FD", "read secret variables as a JSON object from this file descriptor"},
+           {"conf", kRepeated, "KEY=VALUE", "set one more property"},
+           {"strict", kFlag, "", "treat warnings about keys and values as errors"},
+           {"detach", kFlag, "", "do not wait for the end; the job continues without this command"},
+           kLogs,
+           kQuiet,
+           kJson}),
       MakeVerb(RunNotebook, "notebook", "", 0, 0,
                "run Jupyter as a job of one task, print its address, and wait for its end; Ctrl-C kills the job. "
                "On YARN, a port of this machine leads to the task's node while the command runs",

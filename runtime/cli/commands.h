@@ -11,6 +11,9 @@ namespace tony {
 Result<int> RunSubmit(const CommandLine& line);
 Result<int> RunInit(const CommandLine& line);
 Result<int> RunRun(const CommandLine& line);
+Result<int> RunSweep(const CommandLine& line);
+// `tony sweep --resume`: runs the missing trials of another job.
+Result<int> ResumeSweep(const CommandLine& line);
 Result<int> RunNotebook(const CommandLine& line);
 Result<int> RunPlan(const CommandLine& line);
 Result<int> RunStatus(const CommandLine& line);

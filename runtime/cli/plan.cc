@@ -78,13 +78,16 @@ std::string RolesTable(const JobSpec& spec, const TableRoom& room) {
 
 std::string Total(const JobSpec& spec) {
   int64_t memory = 0, cores = 0, gpus = 0;
+  int at_once = 0;
   for (const RoleSpec& role : spec.roles) {
-    memory += role.instances * role.resources.memory_mb;
-    cores += int64_t{role.instances} * role.resources.vcores;
-    gpus += int64_t{role.instances} * role.resources.gpus;
+    memory += role.AtOnce() * role.resources.memory_mb;
+    cores += int64_t{role.AtOnce()} * role.resources.vcores;
+    gpus += int64_t{role.AtOnce()} * role.resources.gpus;
+    at_once += role.AtOnce();
   }
-  return StrCat("  in all ", Counted(spec.TotalTasks(), "task"), ", ", memory, " MB of memory, ",
-                Counted(cores, "core"), ", ", Counted(gpus, "GPU"), "\n");
+  const int all = spec.TotalTasks();
+  return StrCat("  in all ", Counted(all, "task"), at_once < all ? StrCat(", at most ", at_once, " at a time") : "",
+                ", ", memory, " MB of memory, ", Counted(cores, "core"), ", ", Counted(gpus, "GPU"), "\n");
 }
 
 std::string FilesText(const JobSpec& spec, const SourceSummary& sources) {

@@ -325,7 +325,9 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
 }
 
 std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now, const TableRoom& room) {
-  return Fitted(JobText(known, records, now), room) + TasksText(known.status, records, room);
+  const auto sweep = ViewSweep(records, known.status);
+  return Fitted(JobText(known, records, now), room) +
+         (sweep ? SweepText(*sweep, room) : TasksText(known.status, records, room));
 }
 
 }  // namespace tony

@@ -11,6 +11,7 @@
 #include "runtime/base/time.h"
 #include "runtime/cli/text_table.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/outputs.h"
 #include "runtime/job/job_status.h"
 #include "runtime/records/job_records.h"
 
@@ -44,5 +45,12 @@ std::string VerdictLine(const JobStatus& status);
 // Returns the most important fact about a job in one line: the verdict, the reason why the job is degraded, or the
 // pending reason; "-" if none applies.
 std::string NewsLine(const JobStatus& status);
+
+// ---- sweep.cc: the table of a sweep
+
+// Returns the table of the trials, the best first, and at most `most` of them.
+std::string SweepText(const SweepView& view, const TableRoom& room, size_t most = SIZE_MAX);
+// Returns the first trials for the end of a command that waited for the job; empty if the job is not a sweep.
+std::string SweepSummary(const JobRecords& records, const JobStatus& status);
 
 }  // namespace tony

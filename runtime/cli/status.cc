@@ -19,7 +19,7 @@ namespace {
 Result<std::string> Tell(const std::string& id, bool json, const TableRoom& room) {
   TRY_ASSIGN(const JobRecords records, FindNamedJob(id, TerminalNotes()));
   TRY_ASSIGN(const KnownStatus known, QueryStatus(records));
-  return json ? ToJson(known) : StatusText(known, records, RealClock().Now(), room);
+  return json ? WithSweep(ToJson(known), records, known.status) : StatusText(known, records, RealClock().Now(), room);
 }
 
 // Returns the newest owner: the owner that took over the result after the job's end, or else the owner of the job.

@@ -76,7 +76,7 @@ int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitSho
     Say(StrCat("interrupted; job ", records.job().value, " has another owner and continues"));
     return 128 + watched.signal;
   }
-  if (!show.json) Print(VerdictText(*watched.status, records));
+  if (!show.json) Print(VerdictText(*watched.status, records) + SweepSummary(records, *watched.status));
   SuggestNext(show.line, {StrCat("history ", records.job().value), StrCat("logs ", records.job().value)});
   if (watched.status->verdict->state == FinalState::kSucceeded) return 0;
   return watched.signal == 0 ? 1 : 128 + watched.signal;
@@ -152,7 +152,8 @@ Result<int> SubmitAndWait(const CommandLine& line, ParsedJobSpec parsed, const S
     SayStaged(files);
   };
   TRY_ASSIGN(const SubmittedJob submitted,
-             FindOrMakeJob(loop, interrupts, *launcher, notes, {.order = order, .job = parsed, .id = checked.id}));
+             FindOrMakeJob(loop, interrupts, *launcher, notes,
+                           {.order = order, .job = parsed, .id = checked.id, .prepared = extras.prepared}));
   if (submitted.signal != 0) {
     const std::string when = submitted.stopped_work.empty() ? "" : StrCat(" while ", submitted.stopped_work);
     Say(StrCat("tony: interrupted", when, "; nothing was submitted"));

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/cli/command_line.h"
+#include "runtime/client/submit_job.h"
 #include "runtime/job/job_status.h"
 #include "runtime/spec/job_spec_parser.h"
 
@@ -20,6 +22,8 @@ struct SubmitExtras {
   std::function<Result<StatusSink>(EventLoop&)> on_status{};
   // The command to suggest for a detached job, without the job's id.
   std::string_view next{};
+  // Set if the job's files are those of another job.
+  std::optional<PreparedJob> prepared{};
 };
 
 // Returns a kUsage error if the options that decide what a submit prints contradict each other.

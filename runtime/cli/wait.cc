@@ -84,7 +84,7 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobReco
     }
     return 0;
   }
-  if (!order.json) Print(VerdictText(*watched.status, records));
+  if (!order.json) Print(VerdictText(*watched.status, records) + SweepSummary(records, *watched.status));
   return watched.status->verdict->state == FinalState::kSucceeded ? 0 : 1;
 }
 

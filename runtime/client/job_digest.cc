@@ -36,6 +36,7 @@ std::string Roles(const JobSpec& spec) {
     for (const auto& [type, amount] : each.others) parts.Add("resource", type, ToString(amount));
     for (const auto& [other, until] : role.depends_on) parts.Add("after", other, ToString(until));
     for (const OutliveLimit& rule : role.outlives) parts.Add("outlives", Join(rule.roles, ","), rule.limit.count());
+    if (role.name == kTrialRole && spec.sweep) parts.Add("trials", Join(spec.sweep->trials, ","));
     if (role.min_succeeded > 0) parts.Add("succeeded", role.min_succeeded);
     if (role.min_failed) parts.Add("failed", *role.min_failed);
   }

@@ -1,5 +1,8 @@
 #include "runtime/client/outputs.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/job/outputs.h"
@@ -52,7 +55,18 @@ std::string PlaceText(const JobRecords& records, const JobStatus& status, const 
 
 }  // namespace
 
+// Returns the outputs of the best trial, or of the first trial that succeeded if no trial has the metric.
+Result<JobOutputs> OutputsOfBest(const SweepView& view, const JobStatus& status) {
+  const auto best = std::ranges::find_if(view.trials, [](const TrialRow& trial) { return !trial.outputs.empty(); });
+  if (best == view.trials.end()) return JobOutputs();
+  TRY_ASSIGN(Outputs outputs, ParseOutputs(best->outputs));
+  const auto task = std::ranges::find(status.tasks, best->task, &TaskStatus::id);
+  const bool is_own = !best->job && task != status.tasks.end();
+  return JobOutputs{std::move(outputs), is_own ? std::optional(AttemptId{best->task, task->attempt}) : std::nullopt};
+}
+
 Result<JobOutputs> ReadOutputs(const JobRecords& records, const JobStatus& status) {
+  if (const auto sweep = ViewSweep(records, status)) return OutputsOfBest(*sweep, status);
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   const auto attempt = NewestThatSucceeded(records, spec, status);
   if (!attempt) return JobOutputs();
@@ -74,8 +88,9 @@ std::string OutputsProblem(const JobRecords& records, const JobStatus& status) {
 
 std::string StatusDocument(const JobRecords& records, const JobStatus& status) {
   const std::string problem = OutputsProblem(records, status);
-  if (problem.empty()) return ToJson(status);
-  return WithFields(ToJson(status), {{"outputs_problem", JsonString(problem)}});
+  std::string document = WithSweep(ToJson(status), records, status);
+  if (problem.empty()) return document;
+  return WithFields(std::move(document), {{"outputs_problem", JsonString(problem)}});
 }
 
 }  // namespace tony

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/outputs.h"
+#include "runtime/job/sweep.h"
 #include "runtime/records/job_records.h"
 
 namespace tony {
@@ -27,5 +29,20 @@ std::string OutputsProblem(const JobRecords& records, const JobStatus& status);
 
 // Returns the status document. If the outputs have a problem, it includes "outputs_problem".
 std::string StatusDocument(const JobRecords& records, const JobStatus& status);
+
+// ---- sweep_view.cc: the trials of a sweep, from the records of its job and of the jobs that it resumes
+
+struct SweepView {
+  Sweep sweep;
+  // The number of trials that run at the same time.
+  int parallel = 0;
+  std::vector<TrialRow> trials;  // the best first
+};
+
+// Returns nullopt if the job is not a sweep, or if its records cannot be read.
+std::optional<SweepView> ViewSweep(const JobRecords& records, const JobStatus& status);
+
+// Adds the member "sweep" to the status document of a job. The document of another job stays unchanged.
+std::string WithSweep(std::string document, const JobRecords& records, const JobStatus& status);
 
 }  // namespace tony

@@ -198,6 +198,11 @@ JobSpec Alone(const Reproduction& kept) {
   JobSpec spec = kept.spec;
   RoleSpec role = *spec.FindRole(kept.ran.attempt.task.role);
   role.instances = 1;
+  role.max_parallel = 0;
+  if (spec.sweep) {
+    const auto index = static_cast<size_t>(kept.ran.attempt.task.index);
+    if (index < spec.sweep->trials.size()) spec.sweep->trials = {spec.sweep->trials[index]};
+  }
   role.completion = Completion::kTracked;
   role.min_succeeded = 0;
   role.min_failed.reset();

@@ -18,6 +18,10 @@ Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::fi
   for (const Status& checked : {CheckFramework(parsed.spec), CheckEnvironment(parsed.spec, parsed.secrets)})
     if (!checked.ok()) problems.Note(checked.error());
   TRY(problems.All(parsed.warnings));
+  if (parsed.spec.HasMaxParallel()) {
+    TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
+    TRY(backend->LimitParallel(parsed.spec));
+  }
   for (std::string& warning : ScopeWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));
   for (std::string& warning : ToleranceWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));
   return parsed;

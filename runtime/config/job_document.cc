@@ -36,9 +36,20 @@ constexpr KeyMember kRoleMembers[] = {{"command", "command"},
                                       {"memory", "memory"},
                                       {"min_failed", "min-failed"},
                                       {"min_succeeded", "min-succeeded"},
+                                      {"parallel", "max-parallel"},
                                       {"resources", "resources", true},
                                       {"restart_scope", "restart.scope"},
                                       {"vcores", "vcores"}};
+
+// A list here is any JSON value.
+constexpr KeyMember kSweepMembers[] = {{"file", "tony.sweep.file"},
+                                       {"metric", "tony.sweep.metric"},
+                                       {"parallel", "tony.trial.max-parallel"},
+                                       {"parameters", "tony.sweep.parameters", true},
+                                       {"random", "tony.sweep.random"},
+                                       {"seed", "tony.sweep.seed"},
+                                       {"tolerate", "tony.sweep.tolerate"},
+                                       {"trials", "tony.sweep.trials", true}};
 
 constexpr struct {
   std::string_view name;
@@ -138,7 +149,7 @@ class MembersReader {
   Status ReadMember(const std::string& name, const DocumentNode& node) {
     const KeyMember* key = FindMember(kJobMembers, name);
     const auto* option = FindMember(kOptionMembers, name);
-    const bool is_object = name == "env" || name == "tasks";
+    const bool is_object = name == "env" || name == "tasks" || name == "sweep";
     const bool is_elsewhere = std::ranges::find(elsewhere_, name) != elsewhere_.end();
     if (!key && !option && !is_object && !is_elsewhere) return Unknown(path_, name, Known());
     if (node.kind == Kind::kNull || is_elsewhere) return Ok();
@@ -149,11 +160,12 @@ class MembersReader {
       flags_.*(option->option) = {std::move(text), path};
       return Ok();
     }
+    if (name == "sweep") return ReadSweep(node, path);
     return name == "env" ? ReadEnvironment(node, path) : ReadRoles(node, path);
   }
 
   std::vector<std::string> Known() const {
-    std::vector<std::string> names = {"conf", "env", "tasks"};
+    std::vector<std::string> names = {"conf", "env", "sweep", "tasks"};
     names.insert(names.end(), elsewhere_.begin(), elsewhere_.end());
     AddNames(kJobMembers, names);
     AddNames(kOptionMembers, names);
@@ -169,6 +181,28 @@ class MembersReader {
   Status ReadEnvironment(const DocumentNode& node, const std::string& path) {
     TRY_ASSIGN(auto pairs, ReadPairs(node, path));
     for (auto& [name, value] : pairs) flags_.shell_env[name] = {std::move(value), PathOf(path, name)};
+    return Ok();
+  }
+
+  // The parameters and the trials become JSON texts, because their order and their types count.
+  Status ReadSweep(const DocumentNode& node, const std::string& path) {
+    TRY(CheckObject(node, path, "an object"));
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      const KeyMember* member = FindMember(kSweepMembers, node.names[i]);
+      if (!member) {
+        std::vector<std::string> known;
+        AddNames(kSweepMembers, known);
+        return Unknown(path, node.names[i], std::move(known));
+      }
+      const DocumentNode& value = node.items[i];
+      if (value.kind == Kind::kNull) continue;
+      const std::string place = PathOf(path, member->name);
+      if (member->is_list) {
+        flags_.conf.push_back({std::string(member->key), {ToJson(value), place}});
+      } else {
+        TRY(ReadKey(*member, std::string(member->key), value, place));
+      }
+    }
     return Ok();
   }
 
@@ -237,6 +271,8 @@ class Builder {
   using Code = json::error_code;
   using Text = json::string_view;
 
+  explicit Builder(size_t most_values) : most_values_(most_values) {}
+
   bool on_document_begin(Code&) { return true; }
   bool on_document_end(Code&) { return true; }
   bool on_object_begin(Code& code) { return Open(DocumentNode::Kind::kObject, code); }
@@ -286,8 +322,7 @@ class Builder {
   }
 
   bool Count(Code& code) {
-    return ++values_ <= kMostDocumentValues ||
-           Refuse(StrCat("the document has more than ", kMostDocumentValues, " values"), code);
+    return ++values_ <= most_values_ || Refuse(StrCat("the document has more than ", most_values_, " values"), code);
   }
 
   bool Scalar(DocumentNode::Kind kind, Code& code) {
@@ -319,6 +354,7 @@ class Builder {
 
   std::vector<Frame> open_;  // from the outermost to the innermost
   std::string text_;         // text of the current value
+  const size_t most_values_;
   size_t values_ = 0;
   DocumentNode root_;
   std::string problem_;
@@ -413,12 +449,33 @@ Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const Documen
   return pairs;
 }
 
-Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name) {
+std::string ToJson(const DocumentNode& node) {
+  std::vector<std::string> items;
+  for (size_t i = 0; i < node.items.size(); ++i)
+    items.push_back(node.kind == Kind::kObject ? StrCat(JsonString(node.names[i]), ":", ToJson(node.items[i]))
+                                               : ToJson(node.items[i]));
+  switch (node.kind) {
+    case Kind::kNull:
+      return "null";
+    case Kind::kBool:
+    case Kind::kNumber:
+      return node.text;
+    case Kind::kText:
+      return JsonString(node.text);
+    case Kind::kArray:
+      return StrCat("[", Join(items, ","), "]");
+    case Kind::kObject:
+      return StrCat("{", Join(items, ","), "}");
+  }
+  return {};
+}
+
+Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name, size_t most_values) {
   TRY(CheckConfigText(text, name));
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // an editor's byte order mark
   json::parse_options options;
   options.max_depth = kMostDocumentDepth;
-  json::basic_parser<Builder> parser(options);
+  json::basic_parser<Builder> parser(options, most_values);
   json::error_code code;
   const size_t parsed = parser.write_some(false, text.data(), text.size(), code);
   const std::string& problem = parser.handler().problem();
@@ -431,8 +488,8 @@ Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string&
 }
 
 Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name, DocumentFormat format) {
-  const auto parse = format == DocumentFormat::kYaml ? ParseDocumentYaml : ParseDocumentJson;
-  TRY_ASSIGN(const DocumentNode root, parse(text, name));
+  TRY_ASSIGN(const DocumentNode root,
+             format == DocumentFormat::kYaml ? ParseDocumentYaml(text, name) : ParseDocumentJson(text, name));
   if (root.kind != DocumentNode::Kind::kObject)
     return Error{ErrorCode::kInvalid, StrCat(name, ": expected an object, not ", ToString(root.kind))};
   JobDocument document;

@@ -35,7 +35,10 @@ inline constexpr size_t kMostDocumentValues = 20'000;  // about 100 times a usua
 
 // Parses a JSON text. Returns kInvalid with "name:line" in these cases: the text is not JSON or not UTF-8, a member
 // occurs twice, or the nesting or the number of values exceeds the limits above.
-Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name);
+Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name,
+                                       size_t most_values = kMostDocumentValues);
+// Returns the JSON text of a value, without blanks.
+std::string ToJson(const DocumentNode& node);
 
 // Parses a text in YAML 1.2, with aliases, and refuses what ParseDocumentJson() refuses. Also refuses texts that YAML
 // 1.1 reads in another way (yes, 010, 1:30, 2026-01-31; in quotes they are texts), merge keys, tags except !!str, and a

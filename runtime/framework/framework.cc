@@ -27,6 +27,7 @@ constexpr std::string_view kOwnVariables[] = {"JOB_ID",
                                               "TONY_JOB_ID",
                                               "TONY_NOTICE_FILE",
                                               "TONY_OUTPUT_FILE",
+                                              "TONY_PARAMETERS",
                                               "TONY_PROCESS_COUNT",
                                               "TONY_PROCESS_INDEX",
                                               "TONY_PUBLISH_FILE",
@@ -45,6 +46,26 @@ constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE
 // In FCFS mode tasks do not know each other when they start, so a framework cannot connect them. In this mode,
 // LinkedIn's TonY gave tensorflow tasks only the common variables, and pytorch tasks an address that possibly did not
 // exist yet.
+constexpr std::string_view kMaxParallel = "max-parallel";
+
+// A role that runs a part of its tasks at a time cannot meet what other tasks expect of all its tasks together.
+Status CheckMaxParallel(const JobSpec& spec) {
+  for (const RoleSpec& role : spec.roles) {
+    if (role.max_parallel != 0 && spec.mode != DistributedMode::kFcfs)
+      return InvalidError(role.Key(kMaxParallel), ": the tasks of mode ", ToString(spec.mode),
+                          " start together; for independent tasks set tony.application.distributed-mode to FCFS");
+    if (role.max_parallel != 0 && IsAwaited(spec, role.name, Dependency::Until::kReady))
+      return InvalidError(role.Key(kMaxParallel), ": another role waits until all tasks of ", role.name,
+                          " are ready, and the tasks do not run at the same time; remove one of the two");
+    const bool restarts_others = role.restart_scope && *role.restart_scope > RestartScope::kRole;
+    const bool restarts_role = role.max_parallel != 0 && role.restart_scope == RestartScope::kRole;
+    if (spec.HasMaxParallel() && (restarts_others || restarts_role))
+      return InvalidError("restart scope ", ToString(*role.restart_scope), " of role ", role.name, ": a role with ",
+                          kMaxParallel, " restarts only single tasks; set the scope to task");
+  }
+  return Ok();
+}
+
 Status CheckFcfs(const JobSpec& spec) {
   if (spec.framework == FrameworkKind::kTensorflow || spec.framework == FrameworkKind::kStandalone) return Ok();
   return Error{
@@ -136,11 +157,11 @@ Status CheckTogether(const JobSpec& spec) {
     for (const std::string& other : tracked(with)) {
       if (role.completion != Completion::kTracked || spec.framework == FrameworkKind::kTensorflow) continue;
       if (tracked(ConcurrentRoles(spec, other)) == tracked(with)) continue;
-      return Error{ErrorCode::kInvalid,
-                   StrCat("framework ", ToString(spec.framework),
-                          " connects all tasks that run at the same time, but roles ", role.name, " and ", other,
-                          " would be connected to different tasks; set ", role.Key("depends-on"), " and ",
-                          spec.FindRole(other)->Key("depends-on"), " to the same roles")};
+      return Error{
+          ErrorCode::kInvalid,
+          StrCat("framework ", ToString(spec.framework), " connects all tasks that run at the same time, but roles ",
+                 role.name, " and ", other, " would be connected to different tasks; set ", role.Key("depends-on"),
+                 " and ", spec.FindRole(other)->Key("depends-on"), " to the same roles")};
     }
   }
   return Ok();
@@ -187,6 +208,7 @@ int TrackedPosition(const JobSpec& spec, const TaskId& task) {
 
 Status CheckFramework(const JobSpec& spec) {
   TRY(CheckProcesses(spec));
+  TRY(CheckMaxParallel(spec));
   if (spec.mode == DistributedMode::kFcfs) return CheckFcfs(spec);
   TRY(HasDependencies(spec) ? CheckTogether(spec) : FrameworkOf(spec).check(spec));
   return CheckValues(spec);
@@ -339,6 +361,10 @@ RestartScope ScopeOfCollective(const JobSpec&, const RoleSpec& role, RestartScop
 
 std::vector<std::string> ScopeWarnings(const JobSpec& spec) {
   std::vector<std::string> warnings;
+  for (const RestartScope scope : {RestartScope::kGang, RestartScope::kJob})
+    if (spec.HasMaxParallel() && spec.restart.levels[static_cast<size_t>(scope)].most > 0)
+      warnings.push_back(StrCat("restarts of the ", ToString(scope), ": no effect, because a job with ", kMaxParallel,
+                                " restarts only single tasks (tony.restart.task.budget)"));
   for (const auto& role : spec.roles) {
     const RestartScope smallest = SmallestScope(spec, role, true);
     if (!role.restart_scope || *role.restart_scope >= smallest) continue;

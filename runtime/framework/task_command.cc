@@ -185,6 +185,19 @@ Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inher
 
 std::filesystem::path HostfileOf(const AttemptPlace& place) { return place.folder.work / "tony-hostfile"; }
 
+// Returns the parameters of a trial; null if the task is not a trial.
+const std::string* TrialOf(const JobSpec& spec, const TaskId& task) {
+  const auto index = static_cast<size_t>(task.index);
+  const bool is_trial = spec.sweep && task.role == kTrialRole && index < spec.sweep->trials.size();
+  return is_trial ? &spec.sweep->trials[index] : nullptr;
+}
+
+void AddParameters(const std::string& trial, Environment& environment) {
+  const auto parameters = ParseOutputs(trial);
+  if (!parameters.ok()) return;
+  for (const OutputMember& parameter : parameters->members) environment[parameter.name] = parameter.text.value_or("");
+}
+
 Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place) {
   Environment own = {
       {"APPID", place.job.value},
@@ -206,6 +219,7 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
   }
   if (IsOutputTask(spec, place.attempt.task) && place.process == 0)
     own["TONY_OUTPUT_FILE"] = OutputFile(place.folder.work).string();
+  if (const std::string* trial = TrialOf(spec, place.attempt.task)) own["TONY_PARAMETERS"] = *trial;
   if (const auto port = place.ports.find(std::string(kTensorBoardPort));
       port != place.ports.end() && place.process == 0)
     own["TB_PORT"] = StrCat(port->second);
@@ -362,6 +376,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   Override(environment, spec.container_env);
   Override(environment, spec.execution_env);
   Add(secrets, environment);
+  if (const std::string* trial = TrialOf(spec, place.attempt.task)) AddParameters(*trial, environment);
   UseTaskCopy(spec, place.folder.work, environment);
   if (!spec.python_venv.empty()) Activate(place.folder.work / kVenvFolder, environment);
   // Without this variable, the last output of a Python program that dies is lost with its buffer.

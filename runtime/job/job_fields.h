@@ -87,6 +87,7 @@ void FieldsWithoutUsage(auto& io, Is<Outcome> auto& outcome) {
   io.IfSet("stdout_tail", outcome.stdout_tail);
   io.IfSet("source", outcome.source);
   io.IfSet("advice", outcome.advice);
+  io.IfSet("outputs", outcome.outputs);
 }
 
 void Fields(auto& io, Is<Outcome> auto& outcome) {

@@ -68,6 +68,10 @@ bool JobSpec::RequestsGpus() const {
   return std::ranges::any_of(roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
 }
 
+bool JobSpec::HasMaxParallel() const {
+  return std::ranges::any_of(roles, [](const RoleSpec& role) { return role.max_parallel != 0; });
+}
+
 bool JobSpec::UsesPodman() const {
   return scheduler != kYarnScheduler &&
          std::ranges::any_of(roles, [](const RoleSpec& role) { return !role.image.empty(); });
@@ -156,6 +160,7 @@ void Fields(auto& io, Is<OutliveLimit> auto& outliving) {
 void Fields(auto& io, Is<RoleSpec> auto& role) {
   io.Field("name", role.name);
   io.Field("instances", role.instances, Between{1, kMostCount});
+  io.IfSet("max_parallel", role.max_parallel, Between{kAutoParallel, kMostCount});
   Fields(io, role.resources);
   io.IfSet("resources", role.resources.others);
   io.IfSet("node_label", role.node_label);
@@ -235,6 +240,13 @@ void Fields(auto& io, Is<YarnSpec> auto& yarn) {
   io.Check("placement_spec", IsPlacementSpec(yarn.placement_spec), "a placement constraint");
 }
 
+void Fields(auto& io, Is<Sweep> auto& sweep) {
+  io.Field("trials", sweep.trials);
+  io.IfSet("metric", sweep.metric);
+  io.IfSet("maximize", sweep.maximize);
+  io.IfSet("resumes", sweep.resumes);
+}
+
 void Fields(auto& io, Is<ReproducedProcess> auto& process) { io.Field("variables", process.variables); }
 
 void Fields(auto& io, Is<JobSpec> auto& spec) {
@@ -277,6 +289,7 @@ void Fields(auto& io, Is<JobSpec> auto& spec) {
   io.Later("history_folder", spec.history_folder);
   io.IfSet("reproduced", spec.reproduced);
   io.IfSet("page_url", spec.page_url);
+  io.IfSet("sweep", spec.sweep);
   io.IfSet("yarn", spec.yarn);
 }
 

@@ -237,6 +237,8 @@ struct OutliveLimit {
   std::string Key(std::string_view role) const;  // e.g. "tony.application.dependency.worker.timeout.after.A"
 };
 
+inline constexpr int kAutoParallel = -1;
+
 struct RoleSpec {
   std::string name;  // lower-case letters, as in TonY
   int instances = 1;
@@ -273,6 +275,9 @@ struct RoleSpec {
   std::string key_prefix;
   // The number of processes that each task runs in parallel; at most kMostProcesses.
   int processes = 1;
+  // In FCFS mode: how many tasks of the role run at the same time. kAutoParallel: as many as the machine's memory, GPUs
+  // and cores hold, and without a limit on YARN. 0: no limit.
+  int max_parallel = 0;
   // The roles that this role waits for, sorted by role, without duplicates. CheckDependencies() checks further rules.
   std::vector<Dependency> depends_on;
   std::vector<OutliveLimit> outlives;  // All of these limits apply.
@@ -281,6 +286,8 @@ struct RoleSpec {
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages
+  // Returns the number of tasks that run, or wait for a container, at the same time.
+  int AtOnce() const { return max_parallel > 0 ? std::min(max_parallel, instances) : instances; }
   // Returns how many failures of the role fail the job; 0: any number is tolerated. If `min_failed` is not set, the
   // limit is the number of failures that makes `min_succeeded` impossible. If neither is set, the limit is 1, and 0 for
   // a sidecar.
@@ -370,6 +377,22 @@ struct ReproducedProcess {
   bool operator==(const ReproducedProcess&) const = default;
 };
 
+// Task N of this role runs trial N of a sweep.
+inline constexpr std::string_view kTrialRole = "trial";
+
+// The trials of a sweep.
+struct Sweep {
+  // Each trial's parameters as a JSON object with texts, numbers and booleans as values. Each name is valid for a
+  // variable.
+  std::vector<std::string> trials;
+  // The name of the value by which the trials are compared. Empty: they are not compared.
+  std::string metric;
+  bool maximize = false;
+  // The job whose missing trials this job runs; empty: none.
+  JobId resumes;
+  bool operator==(const Sweep&) const = default;
+};
+
 struct JobSpec {
   std::string name = "TonyApplication";
   FrameworkKind framework = FrameworkKind::kTensorflow;
@@ -428,6 +451,8 @@ struct JobSpec {
   std::string history_folder;
   // Set if the job reproduces a task. Process N of each task uses element N, and further processes use the last one.
   std::vector<ReproducedProcess> reproduced;
+  // Set if the tasks of the role kTrialRole are the trials of a sweep.
+  std::optional<Sweep> sweep;
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;
@@ -436,6 +461,8 @@ struct JobSpec {
   // Returns the number of processes of each task; 1 if the role does not exist.
   int ProcessesOf(std::string_view role) const;
   bool RequestsGpus() const;
+  // Returns whether a role has a limit on the tasks that run at the same time.
+  bool HasMaxParallel() const;
   // Returns whether podman runs tasks of the job.
   bool UsesPodman() const;
   int TotalTasks() const;

@@ -109,6 +109,8 @@ struct Outcome {
   // The number of the process that `exit` and the last lines belong to. Set only if a task with several processes has
   // failed.
   std::optional<int> process = {};
+  // The outputs of a trial of a sweep as a JSON object, at most kLongestTrialOutputs bytes; empty: none.
+  std::string outputs = {};
   bool Succeeded() const { return cls == OutcomeClass::kSuccess; }
   bool operator==(const Outcome&) const = default;
 };

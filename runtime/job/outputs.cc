@@ -50,6 +50,7 @@ void Outputs::Add(OutputProblem problem) {
 }
 
 bool IsOutputTask(const JobSpec& spec, const TaskId& task) {
+  if (spec.sweep) return task.role == kTrialRole;
   if (spec.FindRole("chief") || spec.FindRole("worker")) return spec.IsChief(task);
   const RoleSpec* role = spec.FindRole(task.role);
   return role && role->completion == Completion::kTracked && spec.TrackedTasks() == 1;

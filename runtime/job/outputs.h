@@ -83,7 +83,11 @@ struct KeptOutputs {
   bool operator==(const KeptOutputs&) const = default;
 };
 
-// Returns whether the task gets TONY_OUTPUT_FILE, the file for the job's outputs. The chief gets it. In a job whose
+// The outputs of a trial are in its outcome, so that the journal and the status have the outputs of all trials.
+inline constexpr size_t kLongestTrialOutputs = 4096;  // bytes
+
+// Returns whether the task gets TONY_OUTPUT_FILE, the file for the job's outputs. Each trial of a sweep gets one. In
+// another job the chief gets it. In a job whose
 // roles cannot have a chief, the only tracked task gets it, e.g. the task of a job without roles.
 bool IsOutputTask(const JobSpec& spec, const TaskId& task);
 

@@ -1,6 +1,7 @@
 #include "runtime/ledger/ledger.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -184,8 +185,8 @@ std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::st
   int64_t tasks = 0;
   for (const RoleSpec& role : spec.roles) {
     if (amount(role) == 0) continue;
-    roles.push_back(StrCat(role.name, " ", role.instances, " x ", amount(role), unit));
-    tasks += role.instances;
+    roles.push_back(StrCat(role.name, " ", role.AtOnce(), " x ", amount(role), unit));
+    tasks += role.AtOnce();
   }
   return StrCat(Counted(tasks, "task"), ": ", Join(roles, ", "));
 }
@@ -193,9 +194,9 @@ std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::st
 // Returns the keys with which a user can make the largest request of the job smaller: "tony.worker.memory or
 // tony.worker.instances".
 std::string KeysToSet(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view key) {
-  const auto all = [&](const RoleSpec& role) { return role.instances * amount(role); };
+  const auto all = [&](const RoleSpec& role) { return role.AtOnce() * amount(role); };
   const RoleSpec& most = *std::ranges::max_element(spec.roles, {}, all);
-  return most.instances > 1 ? StrCat(most.Key(key), " or ", most.Key("instances")) : most.Key(key);
+  return most.AtOnce() > 1 ? StrCat(most.Key(key), " or ", most.Key("instances")) : most.Key(key);
 }
 
 int64_t MemoryOf(const RoleSpec& role) { return role.resources.memory_mb; }
@@ -255,8 +256,7 @@ std::optional<int> Machine::GpuNumber(std::string_view text) const {
 // Roles of different stages do not run at the same time, so only the largest sum of roles that run together counts.
 LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environment, const Machine& machine) {
   const auto most = [&](auto amount) {
-    return LargestConcurrentSum(spec,
-                                [amount](const RoleSpec& role) { return int64_t{role.instances} * amount(role); });
+    return LargestConcurrentSum(spec, [amount](const RoleSpec& role) { return int64_t{role.AtOnce()} * amount(role); });
   };
   LedgerRequest ask;
   ask.memory_mb =
@@ -264,8 +264,8 @@ LedgerRequest AskOf(const JobSpec& spec, const std::vector<std::string>& environ
   ask.vcores = most([](const RoleSpec& role) { return int64_t{role.resources.vcores}; });
   ask.gpus = most(GpusOf);
   if (ask.gpus > 0)
-    ask.gpus_among = spec.gpu_devices.empty() ? AllowedBy(environment, machine)
-                                              : AllowedBy(spec.gpu_devices, machine, nullptr);
+    ask.gpus_among =
+        spec.gpu_devices.empty() ? AllowedBy(environment, machine) : AllowedBy(spec.gpu_devices, machine, nullptr);
   return ask;
 }
 
@@ -283,13 +283,33 @@ bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user) {
              std::min(static_cast<int64_t>(AllowedGpus(machine.gpus, ask).size()), limits.gpus.value_or(kMostAsked));
 }
 
+void LimitToMachine(JobSpec& spec, const Machine& machine, int64_t user, const std::vector<std::string>& environment) {
+  std::map<std::string, int> most;
+  for (RoleSpec& role : spec.roles) {
+    if (role.max_parallel == 0) continue;
+    const int64_t by_cores = std::max<int64_t>(1, machine.cores / std::max(1, role.resources.vcores));
+    most[role.name] = role.max_parallel == kAutoParallel ? static_cast<int>(std::min<int64_t>(role.instances, by_cores))
+                                                         : role.AtOnce();
+    role.max_parallel = 1;
+  }
+  for (RoleSpec& role : spec.roles) {
+    if (role.max_parallel == 0) continue;
+    int fits = 1;
+    for (int too_many = most[role.name] + 1; too_many - fits > 1;) {
+      role.max_parallel = std::midpoint(fits, too_many);
+      (EverFits(AskOf(spec, environment, machine), machine, user) ? fits : too_many) = role.max_parallel;
+    }
+    role.max_parallel = fits;
+  }
+}
+
 Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
                      const std::vector<std::string>& environment) {
   std::string unknown;
   (void)AllowedBy(spec.gpu_devices, machine, &unknown);
   if (!unknown.empty())
-    return InvalidError(kGpuDevicesKey, ": \"", unknown, "\" is not a GPU that jobs may have here: ",
-                        Describe(machine));
+    return InvalidError(kGpuDevicesKey, ": \"", unknown,
+                        "\" is not a GPU that jobs may have here: ", Describe(machine));
   const LedgerRequest ask = AskOf(spec, environment, machine);
   if (!spec.gpu_devices.empty() && ask.gpus == 0)
     return InvalidError(kGpuDevicesKey, ": no task requests a GPU; set ", spec.roles.front().Key("gpus"));
@@ -308,10 +328,10 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
     return memory_refused(StrCat("machine.json allows the job's user ", *limits.memory_mb, " MB at a time"));
   if (ask.gpus > gpus) return gpus_refused(StrCat("this machine has ", gpus == 0 ? "none" : StrCat(gpus)));
   if (const size_t allowed = AllowedGpus(machine.gpus, ask).size(); ask.gpus > static_cast<int64_t>(allowed))
-    return gpus_refused(
-        StrCat(spec.gpu_devices.empty() ? StrCat(kVisibleGpus, "=", AllowedNumbers(ask), " of this shell")
-                                        : std::string(kGpuDevicesKey),
-               " allows ", allowed == 0 ? "none of this machine's" : StrCat(allowed)));
+    return gpus_refused(StrCat(spec.gpu_devices.empty()
+                                   ? StrCat(kVisibleGpus, "=", AllowedNumbers(ask), " of this shell")
+                                   : std::string(kGpuDevicesKey),
+                               " allows ", allowed == 0 ? "none of this machine's" : StrCat(allowed)));
   if (limits.gpus && ask.gpus > *limits.gpus)
     return gpus_refused(
         StrCat("machine.json allows the job's user ", *limits.gpus == 0 ? "none" : StrCat(*limits.gpus, " at a time")));

@@ -166,6 +166,11 @@ bool IsBefore(const LedgerEntry& a, const LedgerEntry& b);
 // Returns true if the request can ever be admitted: it fits the whole machine and the limits of `user`.
 bool EverFits(const LedgerRequest& ask, const Machine& machine, int64_t user);
 
+// Sets RoleSpec::max_parallel of each role that has it to the number of tasks that the machine and the limits of `user`
+// can hold together; at least 1.
+void LimitToMachine(JobSpec& spec, const Machine& machine, int64_t user,
+                    const std::vector<std::string>& environment = {});
+
 // Returns the error text for a nested job, which a task of job `above` submits, if that nested job would have to wait.
 // Such a job is not queued. `why` comes from WhyItWaits().
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why);

@@ -91,6 +91,7 @@ class LocalBackendImage : public Backend, private JobLogs, private Operations {
     }
     return checked;
   }
+  Status LimitParallel(JobSpec& spec) const override { return LimitToThisMachine(spec); }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const override {
     return std::make_unique<OwningLauncher>(loop);
   }

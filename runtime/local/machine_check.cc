@@ -148,6 +148,12 @@ Result<std::vector<std::string>> CheckMachine(const JobSpec& spec) {
   return notes;
 }
 
+Status LimitToThisMachine(JobSpec& spec) {
+  TRY_ASSIGN(const LedgerFolder folder, LedgerFolder::FindHere());
+  LimitToMachine(spec, folder.ReadMachine(), geteuid(), OwnEnvironment());
+  return Ok();
+}
+
 Status CheckMachineForPlan(const JobSpec& spec) {
   TRY_ASSIGN(const LedgerFolder folder, LedgerFolder::FindHere());
   TRY_ASSIGN(const LedgerView view, folder.Read());

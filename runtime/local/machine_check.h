@@ -19,6 +19,9 @@ namespace tony {
 // kNotPermitted: in this user namespace a job's processes could not distinguish their user from others.
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec);
 
+// Lowers RoleSpec::max_parallel to what this machine can hold for this user.
+Status LimitToThisMachine(JobSpec& spec);
+
 // Checks the job for `tony plan`, and creates nothing. Errors that depend on the limits of this process are not
 // returned.
 Status CheckMachineForPlan(const JobSpec& spec);

@@ -173,6 +173,7 @@ void Fields(Io& io, auto& wire, Is<Outcome> auto& outcome) {
   io.Newer("advice", wire.advice, outcome.advice);
   io.IfSet("usage", wire.usage, wire.__isset.usage, outcome.usage);
   io.IfSet("process", wire.process, wire.__isset.process, outcome.process, Between{0, kMostProcesses - 1});
+  io.Field("trial_outputs", wire.trial_outputs, outcome.outputs);
   if constexpr (Io::kReads) {
     if (code) outcome.exit = ExitStatus{exited, *code};
     if (signal) outcome.exit = ExitStatus{signaled, *signal};

@@ -181,6 +181,7 @@ struct TaskOutcome {
   11: optional i32 process          // number of the process that failed, from 0
   // At most 512 KiB of text of a chief or of a failed attempt, if the logs stay on its node.
   12: optional list<LogExcerpt> logs
+  13: string trial_outputs          // JSON object; set if a trial of a sweep succeeded and wrote outputs
 }
 
 service ExecutorService {

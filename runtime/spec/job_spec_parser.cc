@@ -276,7 +276,9 @@ std::filesystem::path AbsolutePath(const std::string& text, const std::filesyste
   return path.has_filename() ? path : path.parent_path();  // "src/" -> "src"
 }
 
-Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
+Result<ParsedJobSpec> ParseJobSpec(const Properties& given, const std::filesystem::path& directory) {
+  TRY_ASSIGN(auto sweep, ParseSweep(given, directory));
+  const Properties properties = sweep ? WithTrials(given, *sweep) : given;
   Problems problems;
   const PropertyValues values(properties, problems);
   ParsedJobSpec parsed;
@@ -327,6 +329,8 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   TRY(problems.All(parsed.warnings));
   RunScriptsByPython(spec, parsed.warnings);
   TRY(AddFrameworkCommands(values, spec));
+  if (sweep) TRY(CompleteTrials(properties, *sweep, spec));
+  spec.sweep = std::move(sweep);
   return parsed;
 }
 

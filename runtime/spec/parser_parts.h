@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,24 @@ Status ParseFiles(const PropertyValues& values, const std::filesystem::path& dir
 // error says what was expected.
 Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text);
 Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const std::filesystem::path& directory);
+
+// ---- sweep_parser.cc: the trials of a sweep, from the keys tony.sweep.*
+
+inline constexpr size_t kMostTrials = 10'000;
+
+// Returns the trials; nullopt if no key requests a sweep. Reads the file of tony.sweep.file.
+Result<std::optional<Sweep>> ParseSweep(const Properties& properties, const std::filesystem::path& directory);
+
+// Returns the properties with the role of the trials, whose tasks are independent of each other. Keys that are set stay.
+Properties WithTrials(const Properties& properties, const Sweep& sweep);
+
+// Sets how many trials may fail, and replaces {NAME} by the value of the parameter in the command of the trials. `spec`
+// has its roles already.
+Status CompleteTrials(const Properties& properties, const Sweep& sweep, JobSpec& spec);
+
+// Returns the command with a reference to the variable NAME in place of each {NAME} that is a parameter. The shell never
+// reads a value as a part of the command.
+std::string WithParameters(const std::string& command, const Sweep& sweep);
 
 // Returns the placement constraint of the key, or "".
 Result<std::string> ConstraintText(const PropertyValues& values, std::string_view key);

@@ -178,11 +178,20 @@ Result<int> ProcessesOf(const PropertyValues& values, std::string_view keys_of, 
   const std::string key = KeyOf(keys_of, "nproc-per-node");
   const std::string text(Trim(values.Text(key)));
   if (text == "gpu" && resources.gpus > 0) return resources.gpus;
-  if (text == "gpu")
-    return values.Bad(key, StrCat("the task has no GPUs; set ", KeyOf(keys_of, "gpus"), ", too"));
+  if (text == "gpu") return values.Bad(key, StrCat("the task has no GPUs; set ", KeyOf(keys_of, "gpus"), ", too"));
   if (const auto number = ParseInt(text); number && *number >= 1 && *number <= kMostProcesses)
     return static_cast<int>(*number);
   return values.Bad(key, StrCat("expected 1 to ", kMostProcesses, ", or \"gpu\" for one process per GPU of the task"));
+}
+
+Result<int> MaxParallelOf(const PropertyValues& values, std::string_view role) {
+  const std::string key = KeyOf(role, "max-parallel");
+  const std::string text(Trim(values.Text(key)));
+  if (text.empty()) return 0;
+  if (text == "auto") return kAutoParallel;
+  if (const auto number = ParseInt(text); number && *number >= 1 && *number <= kMaxTasks)
+    return static_cast<int>(*number);
+  return values.Bad(key, StrCat("expected 1 to ", kMaxTasks, ", or auto for as many as the machine holds"));
 }
 
 // Returns whether a restart of the gang leaves this role running. By default only TensorBoard is left running, because
@@ -206,6 +215,7 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   RoleSpec role;
   role.name = name;
   role.instances = instances;
+  TRY_ASSIGN(role.max_parallel, MaxParallelOf(values, name));
   TRY_ASSIGN(role.resources, ResourcesOf(values, name));
   TRY_ASSIGN(role.processes, ProcessesOf(values, name, role.resources));
   role.node_label = NodeLabelOf(values, name);
@@ -365,12 +375,11 @@ Status ParseAllocation(const PropertyValues& values, Warnings& warnings, JobSpec
   TRY_ASSIGN(const Duration allocation, values.Millis(kAllocationTimeout, -1));
   spec.allocation_timeout = std::max(allocation, Duration(0));
   if (allocation <= Duration(0) || values.Has(kTonyVersion) || values.Has(kRegistrationTimeout)) return Ok();
-  values.Warn(
-      kAllocationTimeout,
-      StrCat("this key limits the wait for containers, as in TonY ", kTony053, "; in TonY ", kTony046,
-             ", this key had the meaning of ", kRegistrationTimeout, "; set ", kTonyVersion,
-             " to the version for which the job was written"),
-      warnings);
+  values.Warn(kAllocationTimeout,
+              StrCat("this key limits the wait for containers, as in TonY ", kTony053, "; in TonY ", kTony046,
+                     ", this key had the meaning of ", kRegistrationTimeout, "; set ", kTonyVersion,
+                     " to the version for which the job was written"),
+              warnings);
   return Ok();
 }
 
@@ -468,11 +477,10 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     TRY(RefuseInvalidRoleNames(values));
     WarnOfSingleTask(values, warnings);
     if (values.Has(kLogDir))
-      values.Warn(
-          kLogDir,
-          StrCat("TensorBoard is not started for a job without roles; the job's command can start it with the "
-                 "variables TB_LOG_DIR and TB_PORT"),
-          warnings);
+      values.Warn(kLogDir,
+                  StrCat("TensorBoard is not started for a job without roles; the job's command can start it with the "
+                         "variables TB_LOG_DIR and TB_PORT"),
+                  warnings);
     TRY_ASSIGN(RoleSpec role, RoleOfAm(values, kDriver));
     parsed.roles.push_back(std::move(role));
   } else {

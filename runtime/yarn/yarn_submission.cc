@@ -111,8 +111,7 @@ void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& ste
   const auto tags = TagsOf(spec);
   ask(StrCat("the ResourceManager at ", ToText(cluster.rms), ", as user ", cluster.user, ", for an application \"",
              spec.name, "\" of the type ", spec.yarn.type, " in queue ", spec.yarn.queue, " with priority ",
-             spec.yarn.priority,
-             tags.empty() ? "" : StrCat(" and the tags ", Join({tags.begin(), tags.end()}, ", "))));
+             spec.yarn.priority, tags.empty() ? "" : StrCat(" and the tags ", Join({tags.begin(), tags.end()}, ", "))));
   ask(StrCat("the application may be viewed ", WhoText(spec.yarn.view_acl), ", and ended ",
              WhoText(spec.yarn.modify_acl)));
   if (const auto lifetime = LifetimeOf(spec))
@@ -123,9 +122,10 @@ void AddAsked(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps& ste
   if (!spec.yarn.keytab.empty())
     ask(StrCat("the application master gets the keytab ", spec.yarn.keytab, " in its container's credentials"));
   for (const RoleSpec& role : spec.roles)
-    ask(StrCat(Counted(role.instances, "container"), " of ", SizeText(role.resources), " for role ", role.name,
-               LabelText(role.node_label), PlacementText(role.placement_spec, spec.yarn.placement_spec),
-               AllocationTagsText(role.allocation_tags), ImageText(role.image)));
+    ask(StrCat(Counted(role.AtOnce(), "container"), role.AtOnce() < role.instances ? " at a time" : "", " of ",
+               SizeText(role.resources), " for role ", role.name, LabelText(role.node_label),
+               PlacementText(role.placement_spec, spec.yarn.placement_spec), AllocationTagsText(role.allocation_tags),
+               ImageText(role.image)));
   ask(spec.mode == DistributedMode::kGang ? "all containers before any task starts"
                                           : "each task starts when its container is ready");
 }

@@ -31,6 +31,13 @@ class VerbsTest(ContractCase):
             self.judge(answer, answer.document(), "run", code)
             self.assertEqual(answer.document()["state"], state)
 
+    @of("sweep")
+    def test_sweep_prints_the_trials_with_their_outputs(self):
+        command = 'echo "{\\"loss\\":{x}}" > $TONY_OUTPUT_FILE'
+        answer = self.box.run("sweep", "--json", "-p", "x=2,1", "--metric", "loss", "--", command)
+        self.judge(answer, answer.document(), "sweep", 0)
+        self.assertEqual(answer.document()["sweep"]["best"], "trial:1")
+
     @of("status")
     def test_status_shows_the_verdict_of_successful_failed_and_killed_jobs(self):
         for fate, state, cls in [("good", "SUCCEEDED", "success"), ("bad", "FAILED", "user_error"),

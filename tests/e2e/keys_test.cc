@@ -87,6 +87,17 @@ KeysRunTest.AWorkerRestartBudgetOfTwoOrAnAmRetryCountOfTwoAllowsTwoRestarts
   tony.worker.restart.budget=3 | /roles/0/restarts=3
   tony.worker.restart.scope=job | /roles/0/restart_scope="job"
   tony.am.retry-count=2 | /restart/job/most=2
+SweepRunTest.TasksBeyondTheLimitStartWhenOthersHaveEnded
+  tony.worker.max-parallel=2 | /roles/0/max_parallel=2 | tony.worker.instances=3 tony.application.distributed-mode=FCFS tony.application.framework=standalone
+SweepRunTest.TrialsGetTheirParametersAndAreComparedByTheMetric
+  tony.sweep.file=missing.csv | refuses
+  tony.sweep.metric=loss | /sweep/metric="loss" | tony.sweep.trials=[{"x":1}]
+  tony.sweep.parameters={"x":[1,2]} | /roles/0/instances=2
+  tony.sweep.random=3 | /roles/0/instances=3 | tony.sweep.parameters={"x":[1,2]}
+  tony.sweep.seed=x | refuses | tony.sweep.random=3 tony.sweep.parameters={"x":[1,2]}
+  tony.sweep.trials=[{"x":1}] | /roles/0/instances=1
+SweepRunTest.ASweepFailsIfAllTrialsFailOrMoreThanTolerated
+  tony.sweep.tolerate=0 | /roles/0/min_failed=1 | tony.sweep.trials=[{"x":1},{"x":2}]
 HoldTest.AShellEntersAFailedTaskWhileTheOtherTasksGoOn
   tony.task.hold=600000 | /hold_ms=600000
 BackgroundTest.TheJobConfiguresWhetherBackgroundProcessesAreKilledAwaitedOrAFailure

@@ -212,6 +212,9 @@ std::optional<RestartDue> RestartAfter(const JobSpec& spec, const FailureSeen& f
   const bool ignored = role.completion == Completion::kSidecar && failure.together;
   for (auto level = static_cast<size_t>(smallest); level < kRestartScopes; ++level) {
     const auto scope = static_cast<RestartScope>(level);
+    // only single tasks restart in a role whose tasks do not run together
+    if (role.max_parallel > 0 && scope > RestartScope::kTask) break;
+    if (spec.HasMaxParallel() && scope > RestartScope::kRole) break;
     // an ignored task disturbs no other role
     if (ignored && scope > RestartScope::kRole && scope != smallest) break;
     const bool own = scope == smallest && role.restarts;

@@ -108,6 +108,9 @@ void JournalRules::On(const ContainersRequested& d, Instant time) {
   waits_since_ = time;
   AskFor(d);
   for (const AttemptId& attempt : d.attempts) Make(attempt, time);
+  for (const RoleSpec& role : spec_->roles)
+    if (role.max_parallel > 0 && PlacesTaken(role) > role.max_parallel)
+      Complain(StrCat("more tasks of ", role.name, " run than ", role.max_parallel));
 }
 
 // Expects a request for all tasks of all roles that are due. Roles that are requested later start together.
@@ -116,13 +119,30 @@ void JournalRules::AskFor(const ContainersRequested& d) {
   for (const RoleSpec& role : spec_->roles) {
     const std::set<std::string> before = PreparersOf(*spec_, role.name);
     const bool waits = std::ranges::any_of(before, [&](const std::string& other) { return !HasSucceeded(other); });
-    for (int index = 0; !waits && !IsOpen(role.name) && index < role.instances; ++index) due.insert({role.name, index});
+    if (waits || IsFinished(role.name) || left_.contains(role.name)) continue;
+    int free = role.max_parallel > 0 ? role.max_parallel - PlacesTaken(role) : role.instances;
+    for (int index = 0; index < role.instances; ++index)
+      if (!NewestOf({role.name, index}) && free-- > 0) due.insert({role.name, index});
   }
   std::set<TaskId> asked;
   for (const AttemptId& attempt : d.attempts) asked.insert(attempt.task);
   if (asked != due || due.empty()) Complain("containers were asked for whose turn it is not, or not for all others");
   if (!made_.empty() && !together_) Complain("roles were asked for beside a gang that is not there");
   if (together_ && spec_->mode == DistributedMode::kGang) joining_.insert(asked.begin(), asked.end());
+}
+
+// A task holds its place until its last container is known to have ended.
+int JournalRules::PlacesTaken(const RoleSpec& role) const {
+  int taken = 0;
+  for (int index = 0; index < role.instances; ++index) {
+    const TaskId task{role.name, index};
+    const auto newest = NewestOf(task);
+    if (!newest) continue;
+    const ContainerId& container = made_.at(*newest).container;
+    const bool is_gone = container.value.empty() || gone_.contains(container);
+    taken += !outcomes_.contains(*newest) || IsRestarting(task) || !is_gone;
+  }
+  return taken;
 }
 
 bool JournalRules::IsOpen(const std::string& role) const { return NewestOf({role, 0}).has_value(); }

@@ -164,6 +164,7 @@ class JournalRules {
   void NoteClusterSpec(const RoleSpec& role);
   void AskFor(const ContainersRequested& d);
   // True if containers were requested for the role.
+  int PlacesTaken(const RoleSpec& role) const;
   bool IsOpen(const std::string& role) const;
   // True if other roles waited for the success of this role, and it has succeeded.
   bool IsSettled(const std::string& role) const;

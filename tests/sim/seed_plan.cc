@@ -452,6 +452,19 @@ void LetClusterLie(Random& random, Plan& plan) {
   if (random.Chance(300)) plan.scheduler.slowest_stop = random.Between(Duration(50), Duration(20'000));
 }
 
+// Lets only some of the workers run at the same time, and adds workers that wait for the others.
+void LimitRoles(Random& random, Plan& plan) {
+  for (RoleSpec& role : plan.spec.roles) {
+    if (role.restart_scope > RestartScope::kRole) role.restart_scope.reset();
+    if (role.name != "worker") continue;
+    for (int more = Few(random, 3); more > 0; --more)
+      plan.tasks[{role.name, role.instances++}] = TaskFor(random, plan.spec, role.completion);
+    role.max_parallel = 1 + Few(random, 2);
+    role.restart_scope.reset();
+  }
+  if (FailsForEver(plan)) CountAll(plan.spec.restart);
+}
+
 // Makes the sidecar persistent: it lives on while most of the gang restarts.
 void LetOutlive(Random& random, Plan& plan) {
   const TaskId sidecar{"sidecar", 0};
@@ -522,6 +535,8 @@ Plan PlanFor(uint64_t seed) {
   Random of_dependencies(seed ^ 0xde9e2d5);
   if (of_dependencies.Chance(250) && plan.spec.framework != FrameworkKind::kStaged)
     MakeDependent(of_dependencies, plan);
+  Random of_limits(seed ^ 0x1a11e1);
+  if (of_limits.Chance(500) && plan.spec.mode == DistributedMode::kFcfs) LimitRoles(of_limits, plan);
   Random of_groups(seed ^ 0x92095);
   if (of_groups.Chance(150)) MakeOutliving(of_groups, plan);
   Random of_sidecars(seed ^ 0x51dec);

@@ -67,6 +67,7 @@ void AddToRole(RoleSpec& role, const std::string& word) {
   if (name == "outlives") return void(role.outlives_restarts = true);
   if (name == "restarts") return void(role.restarts = Int(value));
   if (name == "gpus") return void(role.resources.gpus = Int(value));
+  if (name == "parallel") return void(role.max_parallel = Int(value));
   if (name == "processes") return void(role.processes = Int(value));
   if (name == "scope") return void(role.restart_scope = FromName<RestartScope>(value));
   if (name == "waits") return void(role.depends_on.push_back({value}));

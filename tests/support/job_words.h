@@ -1,7 +1,8 @@
 // Words of scripts: for the AM's core (tests/unit/am/job_script.h) and for the simulator (tests/sim/plan_script.h).
 //
 // A job: roles are worker*2, board*1:sidecar, ps*1:untracked, with :succeeds=2 :fails=1 :waits=data :ready=head
-// :outlives :scope=task :restarts=1 :processes=2 :gpus=1 :after=chief/10s (fails the job if it outlives the chief by 10 s) or
+// :outlives :scope=task :restarts=1 :processes=2 :gpus=1 :parallel=2
+// :after=chief/10s (fails the job if it outlives the chief by 10 s) or
 // :left=chief/10s (the job then ends without it). Frameworks by name; restarts as gang=1 or task=1/60s, lost=2/60s;
 // backoff=1s/8s settle=300ms checkpoints=3 timeout=45s registration=30s registry=2s allocation=45s suspect=5s
 // lost-after=60s grace=10s fresh=2s hold=30s keep-failed=60s; fcfs, tonys-rule, yarn.

@@ -34,6 +34,7 @@ class Role(TypedDict, total=False):
     vcores: int | str | None
     gpus: int | str | None
     max_instances: int | str | None
+    parallel: int | str | None
     command: str | None
     container: str | None
     resources: Sequence[str] | None
@@ -42,6 +43,19 @@ class Role(TypedDict, total=False):
     min_succeeded: int | str | None
     restart_scope: Literal["framework", "task", "role", "gang", "job"] | None
     completion: Literal["tracked", "untracked", "sidecar"] | None
+
+
+class Sweep(TypedDict, total=False):
+    """The trials of a job document: one of parameters, trials and file."""
+
+    parameters: Mapping[str, Any] | None
+    trials: Sequence[Mapping[str, Scalar]] | None
+    file: str | None
+    random: int | str | None
+    seed: int | str | None
+    parallel: int | str | None
+    metric: str | None
+    tolerate: int | str | None
 
 
 class Members(TypedDict, total=False):
@@ -61,6 +75,7 @@ class Members(TypedDict, total=False):
     resources: Sequence[str] | None
     env: Texts | None
     conf: Texts | None
+    sweep: Sweep | None
     tasks: Mapping[str, Role | None] | None
 
 

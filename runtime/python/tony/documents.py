@@ -68,6 +68,7 @@ class Outcome:
     source: Literal["itself", "peer", "signal"] | None = None
     advice: Literal["transient", "permanent"] | None = None
     usage: Usage | None = None
+    outputs: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,6 +172,7 @@ class JobStatus:
     verdict: Verdict | None = None
     tolerated_failures: int | None = None
     held: HeldTask | None = None
+    sweep: Mapping[str, Any] | None = None
     checkpoint: Checkpoint | None = None
     delay: str | None = None
     trouble: str | None = None
@@ -297,6 +299,7 @@ class PlannedRole:
     completion: Literal["tracked", "untracked", "sidecar"]
     min_succeeded: int | None = None
     min_failed: int | None = None
+    max_parallel: int | None = None
     image: str | None = None
     placement_spec: str | None = None
     allocation_tags: tuple[str, ...] = ()

@@ -119,8 +119,9 @@ std::string Repeated(int times, const std::string& text) {
 
 const std::string kText = "expected a text, a number, true or false, not ";
 const std::string kMembersOfSpec =
-    "conf, container, env, executes, framework, mounts, name, python_binary_path, python_venv, queue, resources, src_dir, tags, "
-    "task_params, tasks";
+    "conf, container, env, executes, framework, mounts, name, python_binary_path, python_venv, queue, resources, "
+    "src_dir, sweep, "
+    "tags, task_params, tasks";
 
 const TestRow kDocumentErrors[] = {
     {"AMalformedPropertiesMemberIsRefused",
@@ -159,12 +160,13 @@ const TestRow kDocumentErrors[] = {
     {"AnUnknownMemberIsReportedWithTheListOfKnownMembers",
      {{R"({"nmae": 1})",
        "doc: unknown member \"nmae\"; known: conf, container, env, executes, framework, mounts, name, properties, "
-       "python_binary_path, python_venv, queue, resources, secrets, spec, src_dir, tags, task_params, tasks"},
+       "python_binary_path, python_venv, queue, resources, secrets, spec, src_dir, sweep, tags, task_params, tasks"},
       {R"({"spec": {"spec": {}}})", "doc: unknown member \"spec\" of spec; known: " + kMembersOfSpec},
       {R"({"spec": {"properties": ""}})", "~unknown member \"properties\" of spec"},
       {R"({"spec": {"tasks": {"worker": {"memroy": null}}}})",
        "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, container, gpus, "
-       "instances, max_instances, max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores"}}},
+       "instances, max_instances, max_restarts, memory, min_failed, min_succeeded, parallel, resources, restart_scope, "
+       "vcores"}}},
     {"AValueOfTheWrongTypeIsReportedWithItsMember",
      {{R"({"name": {}})", "doc: name: " + kText + "an object"},
       {R"({"tags": "a"})", "doc: tags: expected a list of texts, not a text"},
@@ -279,8 +281,9 @@ const TestRow kYaml[] = {
     {"AYamlErrorIsReportedWithItsLine",
      {{"a: 1\nb: 2\na: 3", "error: 3: member \"a\" occurs twice"},
       {"a: 1\n[b]: 2", "error: 2: a member's name must be a text"},
-      {"a: !!int 1", "error: 1: the tag \"tag:yaml.org,2002:int\" is not accepted; the only accepted tag is !!str (a "
-                     "text)"},
+      {"a: !!int 1",
+       "error: 1: the tag \"tag:yaml.org,2002:int\" is not accepted; the only accepted tag is !!str (a "
+       "text)"},
       {"a: !x {}", "error: 1: the tag \"!x\" is not accepted; the only accepted tag is !!str (a text)"},
       {"a: 1\n---\nb: 1", "error: 2: the file has a second document; a job is one document"},
       {"# nothing\n", "error: 2: the document is empty"},

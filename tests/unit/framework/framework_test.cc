@@ -155,9 +155,8 @@ TEST(FrameworkTest, AllRolesOfACollectiveMustDependOnTheSameRoles) {
   spec.roles[2].depends_on = {{"data"}};
   const Status refused = CheckFramework(spec);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(
-      refused.error().message.find("roles chief and data would be connected to different tasks; set "),
-      std::string::npos)
+  EXPECT_NE(refused.error().message.find("roles chief and data would be connected to different tasks; set "),
+            std::string::npos)
       << refused.error().message;
   spec.roles[0].depends_on = {{"data"}};
   EXPECT_TRUE(CheckFramework(spec).ok());
@@ -386,6 +385,21 @@ TEST(FrameworkTest, FrameworksWithCollectivesRejectFcfsMode) {
               StrCat("tony.application.distributed-mode FCFS: framework ", ToString(framework),
                      " needs tasks that start together; expected GANG, or framework standalone for independent tasks"));
   }
+}
+
+TEST(FrameworkTest, ALimitOfParallelTasksNeedsIndependentTasks) {
+  JobSpec spec = Fcfs(Spec(kStandalone, {Role("trial", 5)}));
+  spec.roles[0].max_parallel = 2;
+  EXPECT_TRUE(CheckFramework(spec).ok());
+  spec.roles[0].restart_scope = RestartScope::kGang;
+  EXPECT_EQ(CheckFramework(spec).error().message,
+            "restart scope gang of role trial: a role with max-parallel restarts only single tasks; set the scope to "
+            "task");
+  spec.roles[0].restart_scope.reset();
+  spec.mode = DistributedMode::kGang;
+  EXPECT_EQ(CheckFramework(spec).error().message,
+            "tony.trial.max-parallel: the tasks of mode GANG start together; for independent tasks set "
+            "tony.application.distributed-mode to FCFS");
 }
 
 TEST(FrameworkTest, TheEnvironmentOfAnFcfsTaskDoesNotDependOnTheClusterSpec) {

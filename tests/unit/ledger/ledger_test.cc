@@ -272,7 +272,8 @@ TEST(LedgerAskTest, AGpuMayBeGivenByNumberByNameOrByTheBeginningOfItsName) {
   EXPECT_EQ(machine.GpuNumber("GPU-4f3b"), 1);
   EXPECT_EQ(machine.GpuNumber("GPU-4f2"), 0);
   EXPECT_EQ(machine.GpuNumber("MIG-77"), 2);
-  for (const char* text : {"", "GPU-", "GPU-4f", "GPU-9", "-1", "4f2a"}) EXPECT_EQ(machine.GpuNumber(text), std::nullopt);
+  for (const char* text : {"", "GPU-", "GPU-4f", "GPU-9", "-1", "4f2a"})
+    EXPECT_EQ(machine.GpuNumber(text), std::nullopt);
 }
 
 TEST(LedgerAskTest, NamesInCudaVisibleDevicesOrInTheJobsKeyLimitItsGpus) {
@@ -302,6 +303,28 @@ Status CheckAsk(const std::vector<RoleSpec>& roles, const Machine& machine, int6
   JobSpec spec;
   spec.roles = roles;
   return CheckEverFits(spec, machine, user);
+}
+
+TEST(LedgerAskTest, ARoleWithALimitRequestsOnlyWhatRunsAtTheSameTime) {
+  JobSpec spec;
+  spec.roles = {Role("trial", 12, 3072)};
+  const Machine machine{.memory_mb = 24'000, .cores = 4};
+  const auto limited = [&](int asked, const Machine& on) {
+    spec.roles[0].max_parallel = asked;
+    LimitToMachine(spec, on, 0);
+    return spec.roles[0].max_parallel;
+  };
+  EXPECT_EQ(limited(3, machine), 3);
+  EXPECT_EQ(AskOf(spec).memory_mb, 3 * 3072);
+  EXPECT_TRUE(CheckEverFits(spec, machine, 0).ok());
+  EXPECT_EQ(limited(12, machine), 7) << "as many as the memory holds, also beyond the cores";
+  EXPECT_EQ(limited(kAutoParallel, machine), 4) << "at most one per core";
+  EXPECT_EQ(limited(kAutoParallel, {.memory_mb = 7000, .cores = 4}), 2);
+  EXPECT_EQ(limited(kAutoParallel, {.memory_mb = 7000, .cores = 4, .user_limits = {.memory_mb = 4000}}), 1);
+  EXPECT_EQ(limited(2, {.memory_mb = 100}), 1) << "the check of the request reports the error";
+  EXPECT_FALSE(CheckEverFits(spec, {.memory_mb = 100}, 0).ok());
+  spec.roles.push_back(Role("worker", 2, 6000));
+  EXPECT_EQ(limited(12, machine), 3) << "beside the other roles";
 }
 
 TEST(LedgerAskTest, TheErrorForTooMuchMemoryNamesRequestedAndAvailableMbAndTheConfigKey) {
