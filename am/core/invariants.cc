@@ -33,7 +33,7 @@ void Job::CheckInvariants() const {
   tasks_.CheckInvariants(spec_);
   containers_.CheckInvariants(tasks_);
   deadlines_.CheckInvariants(tasks_, containers_);
-  late_roles_.CheckInvariants(tasks_);
+  late_roles_.CheckInvariants(spec_, tasks_);
   stages_.CheckInvariants(spec_, tasks_);
   restarts_.CheckInvariants(spec_, tasks_);
   checkpoints_.CheckInvariants();
@@ -206,7 +206,8 @@ void Deadlines::CheckInvariants(const Tasks& tasks, const Containers& containers
   CHECK(all(ContainerLimit::kStop).size() == stopping);
 }
 
-void LateRoles::CheckInvariants(const Tasks& tasks) const {
+void LateRoles::CheckInvariants(const JobSpec& spec, const Tasks& tasks) const {
+  for (const auto& [role, first] : unopened_) CHECK(first == 0 || spec.FindRole(role)->max_parallel > 0);
   for (const auto& [id, task] : tasks.all()) {
     const auto unopened = unopened_.find(id.role);
     CHECK(task.attempts.empty() == (unopened != unopened_.end() && id.index >= unopened->second));

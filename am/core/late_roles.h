@@ -62,7 +62,7 @@ class LateRoles {
   // in this state. A container whose attempt is being stopped is given back anyway, so it does not count.
   const Opening* Stuck(const Tasks& tasks) const;
 
-  void CheckInvariants(const Tasks& tasks) const;
+  void CheckInvariants(const JobSpec& spec, const Tasks& tasks) const;
 
  private:
   static bool HoldsPlace(const Task& task, const Containers& containers);

@@ -102,7 +102,7 @@ const std::vector<Damage>& Damages() {
        kUntilRunning,
        {kStopDecided, RestartInScope(RestartScope::kTask, /*charged=*/false)}},
       {"ContainersAreRequestedForOnlySomeTasksOfARole",
-       "unopened_.contains(id.role) == task.attempts.empty()",
+       "first == 0 || spec.FindRole(role)->max_parallel > 0",
        [](JobDriver& driver) {
          driver.Accepted();
          driver.Replay(2);

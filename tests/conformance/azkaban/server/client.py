@@ -1,13 +1,19 @@
 """An Azkaban server as its users' programs see it: the AJAX calls of its web server, over HTTP."""
 
+import contextlib
 import html
 import json
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
 
 CALL_LIMIT = 60  # seconds for one call; the server answers a cancel when the jobs have ended
+
+
+class NotFound(AssertionError):
+    """The server does not know an execution."""
 
 
 class Client:
@@ -50,6 +56,11 @@ class Client:
         return self._post("/executor", **asked, **changed)["execid"]
 
     def execution(self, number):
+        """Asks again for two seconds, because the server sometimes does not find an execution that ends."""
+        for _ in range(20):
+            with contextlib.suppress(NotFound):
+                return self._get("/executor", ajax="fetchexecflow", execid=number)
+            time.sleep(0.1)
         return self._get("/executor", ajax="fetchexecflow", execid=number)
 
     def log(self, number, job):
@@ -87,5 +98,6 @@ class Client:
             text = response.read().decode()
         answer = json.loads(text) if text.strip() else {}
         if isinstance(answer, dict) and (answer.get("error") or answer.get("status") == "error"):
-            raise AssertionError(f"{path.partition('?')[0]}: {answer.get('error') or answer.get('message')}")
+            why = f"{path.partition('?')[0]}: {answer.get('error') or answer.get('message')}"
+            raise NotFound(why) if "Cannot find execution" in why else AssertionError(why)
         return answer
